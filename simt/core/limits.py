@@ -14,6 +14,8 @@ __all__ = [
     "BLOCKS_EACH",
     "MAX_LOCAL",
     "MAX_SHARED",
+    "MAX_SHARED_OPTIN",
+    "RESERVED_SHARED",
     "SECONDS",
     "WARPS_EACH",
     "check_shape",
@@ -31,6 +33,8 @@ MAX_BLOCK: Triple = (1024, 1024, 64)
 MAX_GRID: Triple = ((1 << 31) - 1, 65_535, 65_535)
 
 MAX_SHARED = 48 * 1024  # bytes of a block
+MAX_SHARED_OPTIN = 163 * 1024  # of a kernel that asks for more, as a program in CUDA C++ can
+RESERVED_SHARED = 1024  # of each block, for the system
 MAX_LOCAL = 512 * 1024  # bytes of a thread
 # what the largest GPU holds at once: multiprocessors of a B200, warps and blocks on each; the
 # machine takes itself for one such multiprocessor
@@ -60,8 +64,10 @@ def triple(shape: Any, what: str) -> Triple:
     raise BadLaunch(f"{what} must be an integer or a tuple of 1 to 3 integers, got {shape!r}{hint}")
 
 
-def check_shape(grid: Any, block: Any, dynamic: int = 0) -> tuple[Triple, Triple]:
-    """The shape of a launch in full, (x, y, z) each.
+def check_shape(
+    grid: Any, block: Any, dynamic: int = 0, most: int = MAX_SHARED
+) -> tuple[Triple, Triple]:
+    """The shape of a launch in full, (x, y, z) each; `most` is what `dynamic` may be, in bytes.
 
     Raises:
         BadLaunch: if one of them is no shape at all.
@@ -78,7 +84,7 @@ def check_shape(grid: Any, block: Any, dynamic: int = 0) -> tuple[Triple, Triple
         problem = f"a block is at most {MAX_BLOCK} in x, y, z, got {b}"
     elif any(n > limit for n, limit in zip(g, MAX_GRID, strict=True)):
         problem = f"a grid is at most {MAX_GRID} in x, y, z, got {g}"
-    elif dynamic < 0 or dynamic > MAX_SHARED:
+    elif dynamic < 0 or dynamic > most:
         problem = (
             f"a block has at most {MAX_SHARED:,} bytes of shared memory without an opt-in, which "
             f"Numba lacks, got {dynamic:,}"

@@ -19,6 +19,7 @@ class MachineProgram(Protocol):
 
     debug: bool  # exceptions reach the host
     fastmath: bool  # a float32 divides by zero without one
+    most_shared: int  # bytes of shared memory that a block may have
 
     @property
     def source(self) -> Listing:

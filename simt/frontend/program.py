@@ -11,6 +11,7 @@ from typing import Any
 import simt.frontend.extensions
 import simt.intrinsics  # noqa: F401 - they register what kernels can call
 from simt.core.findings import Finding, Stop
+from simt.core.limits import MAX_SHARED
 from simt.core.memory import View
 from simt.core.program import Translation
 from simt.core.registry import DeviceFunction, callee
@@ -37,6 +38,7 @@ class Program:
     """A kernel with the device functions that it calls, translated on demand."""
 
     copies_go_on = False
+    most_shared = MAX_SHARED
 
     def __init__(
         self, source: KernelSource, *, debug: bool = False, fastmath: bool = False

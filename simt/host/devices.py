@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
-from simt.core.limits import BLOCKS_EACH, WARPS_EACH
+from simt.core.limits import BLOCKS_EACH, MAX_SHARED, MAX_SHARED_OPTIN, WARPS_EACH
 from simt.errors import BadInput
 from simt.host import streams
 from simt.host.settings import replacing
@@ -61,7 +61,8 @@ class Device:
     MAX_BLOCK_DIM_Z = 64
     MAX_GRID_DIM_X = (1 << 31) - 1
     MAX_GRID_DIM_Y = MAX_GRID_DIM_Z = 65_535
-    MAX_SHARED_MEMORY_PER_BLOCK = MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 48 * 1024
+    MAX_SHARED_MEMORY_PER_BLOCK = MAX_SHARED
+    MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = MAX_SHARED_OPTIN
     MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 164 * 1024
     MAX_REGISTERS_PER_BLOCK = MAX_REGISTERS_PER_MULTIPROCESSOR = 64 * 1024
     MAX_THREADS_PER_MULTIPROCESSOR = MAX_THREADS_PER_MULTI_PROCESSOR = 32 * WARPS_EACH

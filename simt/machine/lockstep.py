@@ -43,7 +43,7 @@ class Lockstep(Chunk):
         super().__init__(program.source, grid, block, numbers, findings)
         self.program = program
         self.events = events
-        self.spaces = Spaces(dynamic, whole_grid=program.cooperative)
+        self.spaces = Spaces(dynamic, program.most_shared, whole_grid=program.cooperative)
         self.order = order  # in which the threads of a statement write, if not in their own
         self.interrupt = interrupt  # asked now and then whether to go on
         self.steps = 0

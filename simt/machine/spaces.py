@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simt.core.chunk import Chunk
-from simt.core.limits import MAX_LOCAL, MAX_SHARED
+from simt.core.limits import MAX_LOCAL
 from simt.core.memory import Allocation, View, aligned, poison
 
 __all__ = ["Spaces", "TooLarge"]
@@ -28,10 +28,13 @@ class TooLarge(Exception):  # noqa: N818 - asks for another attempt
 
 
 class Spaces:
-    """Shared, local and constant memory of a chunk; `dynamic` are the launch's own bytes."""
+    """Shared, local and constant memory of a chunk.
 
-    def __init__(self, dynamic: int, *, whole_grid: bool) -> None:
-        self.dynamic = dynamic
+    `dynamic` are the launch's own bytes of shared memory, `most` those that a block may have.
+    """
+
+    def __init__(self, dynamic: int, most: int, *, whole_grid: bool) -> None:
+        self.dynamic, self.most = dynamic, most
         self.whole_grid = whole_grid  # all blocks must run together, whatever they take
         self.arrays: dict[Any, View] = {}
         self.static_bytes = 0
@@ -70,8 +73,8 @@ class Spaces:
     def _check_shared(self, m: Chunk) -> None:
         """Stops a launch whose blocks want more shared memory than there is."""
         total = self.static_bytes + self.dynamic
-        if total > MAX_SHARED:
-            limit = f"there are {MAX_SHARED:,} (48 KB) without an opt-in, which Numba lacks"
+        if total > self.most:
+            limit = f"there are {self.most:,} (48 KB) without an opt-in, which Numba lacks"
             message = f"a block wants {total:,} bytes of shared memory; {limit}"
             raise m.stop("launch-limit", message)
 

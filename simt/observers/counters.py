@@ -276,7 +276,7 @@ class Counters(Observer):
 
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
         """A load, store or atomic by the active threads."""
-        if view.space in ("local", "const"):
+        if view.space in ("local", "const") or view.allocation.tiled:
             return
         self.balance.access(m)
         warps, lanes = self.activity(m)

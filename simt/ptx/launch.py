@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from simt.core.findings import Finding, Stop
+from simt.core.limits import MAX_SHARED
 from simt.core.memory import View
 from simt.core.source import Listing
 from simt.host.arguments import LaunchArguments
@@ -66,12 +67,12 @@ class PreparedPtx(Prepared):
         self, name: str, grid: Any, block: Any, sharedmem: int,
         take: Callable[[], tuple[PtxProgram, LaunchArguments, tuple[Any, ...]]], *,
         listing: Listing | None = None, words: Callable[[Finding], Finding],
-        xray: bool = False, watch: int | tuple[int, ...] = 0,
+        xray: bool = False, watch: int | tuple[int, ...] = 0, most_shared: int = MAX_SHARED,
     ) -> None:  # fmt: skip
         super().__init__(name, sharedmem, listing, xray=xray)
         self._words = words
         try:
-            self.take_shape(grid, block, watch)
+            self.take_shape(grid, block, watch, most_shared)
             program, self.marshalled, self._values = take()
             self._program: Any = program  # the machine takes both kinds
         except Stop as stop:

@@ -18,6 +18,7 @@ from simt.machine.control_flow import waiting
 from simt.ptx.calls import FunctionCalls
 from simt.ptx.flow import END
 from simt.ptx.program import PtxProgram
+from simt.ptx.textures import TextureAccess
 from simt.ptx.translate import Block, Code
 from simt.ptx.ways import go_ahead, go_on, leaf, on_top, same, take_turns, wait
 
@@ -28,7 +29,7 @@ Lanes = Any
 WATCH_INTERVAL, FIRST_WATCH = 512, 16  # loop iterations between two watches, before the first
 
 
-class PtxMachine(FunctionCalls):
+class PtxMachine(FunctionCalls, TextureAccess):
     """Executes one chunk of blocks."""
 
     STEPS = "steps"

@@ -1,7 +1,7 @@
 """Addresses: from the number that an instruction forms to a place in memory, checked.
 
 An array in global or constant memory begins at a multiple of 2⁴⁰, one in shared or local memory
-at a multiple of 2¹⁸, so that an address says which array was meant even where it lies outside.
+at a multiple of 2²⁰, so that an address says which array was meant even where it lies outside.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from simt.ptx.translate import WINDOWS
 
 __all__ = ["GLOBAL_BITS", "LOCAL_BITS", "POISON", "MemoryAccess", "joined"]
 
-GLOBAL_BITS, LOCAL_BITS = 40, 18
+GLOBAL_BITS, LOCAL_BITS = 40, 20
 MAX_ADDRESS_ARRAYS = 64  # whose properties are cached
 # bytes that nobody wrote: a NaN as a float16, bfloat16, float32 and float64, and no small integer
 POISON = np.frombuffer(b"\xfb\x7f", np.uint8)

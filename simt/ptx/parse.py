@@ -264,7 +264,13 @@ def _read(fn: Function, statement: str, line: int) -> None:
 
 def _split(operands: str) -> list[str]:
     """The operands, at the commas that stand in no bracket."""
-    parts = re.split(r",(?![^\[(<]*[\])>])", operands)
+    parts, depth = [""], 0
+    for piece in re.split(r"([\[(<\])>,])", operands):
+        depth += (piece in "[(<") - (piece in "])>") if piece else 0
+        if piece == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += piece
     return [part.strip() for part in parts if part.strip()]
 
 

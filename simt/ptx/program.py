@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from simt.core.limits import MAX_SHARED
 from simt.core.memory import Allocation, View
 from simt.core.source import LINE_BITS, Listing
 from simt.ptx.memory import LOCAL_BITS
@@ -22,6 +23,7 @@ from simt.ptx.parse import (
     not_covered,
     parse,
 )
+from simt.ptx.textures import Texels, Texture
 from simt.ptx.translate import Code, translated
 
 __all__ = ["LaunchMemory", "Memory", "PtxProgram"]
@@ -57,6 +59,7 @@ class PtxProgram:
     debug = fastmath = False
     makes_arrays = may_wait = True
     reinterprets = True
+    most_shared = MAX_SHARED  # bytes of a block
 
     def __init__(
         self,
@@ -95,7 +98,11 @@ class PtxProgram:
         self.copies_go_on = any(i.op[0] == "cp" for i in every)  # while their thread does
         self.cooperative = cooperative or "cudaCGSynchronize" in calls
         self.written_parameters = self._stored_parameters()
+        self.textures: dict[int, Texture | Texels] = {}  # by the numbers of the objects
+        self.fetches = any(i.op[0] in ("tex", "tld4", "suld", "sust") for i in every)
+        self.sets_texels = any(i.op[0] == "sust" for i in every)
         self.reached: dict[str, Allocation] = {}  # through pointers that lie in memory
+        self.fetched: dict[str, Allocation] = {}  # through texture objects
         self._codes: dict[bool, dict[str, Code]] = {}
 
     @property
@@ -105,13 +112,14 @@ class PtxProgram:
 
     @property
     def constants(self) -> list[View]:
-        """The variables in constant memory that the kernel names, which a copy may write."""
+        """What the kernel only reads: variables in constant memory that it names, and textures."""
         words = self._operand_words
-        return [view for view in self._variables("const") if view.name in words]
+        constants = [view for view in self._variables("const") if view.name in words]
+        return constants + [_bytes_of(a, name) for name, a in self.fetched.items()]
 
     def _variables(self, space: str) -> list[View]:
         return [
-            View(a, np.dtype(np.uint8), (len(a.data),), (1,), 0, name)
+            _bytes_of(a, name)
             for name, a in (self.memory.allocations | self.reached).items()
             if a.space == space
         ]
@@ -208,6 +216,10 @@ class PtxProgram:
         for name, allocation in (self.memory.allocations | self.reached).items():
             memory.tables[allocation.space][allocation.address >> 40] = allocation
             memory.names[allocation.number] = name
+        for name, allocation in self.fetched.items():
+            allocation.readonly = True
+            memory.tables["global"][allocation.address >> 40] = allocation
+            memory.names[allocation.number] = name
         for number, allocation in self.memory.heap.items():
             memory.tables["global"][number] = allocation
             memory.names[allocation.number] = "heap"
@@ -239,6 +251,10 @@ class PtxProgram:
                     parameters |= reach.get(register, set())
         names = self.source.parameters
         return set(names) if -1 in parameters else {names[k] for k in parameters}
+
+
+def _bytes_of(allocation: Allocation, name: str) -> View:
+    return View(allocation, np.dtype(np.uint8), (len(allocation.data),), (1,), 0, name)
 
 
 def _provenance(function: Function) -> dict[str, set[int]]:

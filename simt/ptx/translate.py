@@ -30,8 +30,18 @@ SPECIAL = re.compile(
     r"%(n?tid|n?ctaid)\.[xyz]|%laneid|%n?warpid|%lanemask_\w\w|%clock\w*|%globaltimer\w*"
     r"|%smid|%nsmid|%gridid|%envreg\d+|%dynamic_smem_size|%total_smem_size|WARP_SZ"
 )
-NO_RESULT = (*ENDS, "st", "red", "membar", "fence", "nanosleep", "cp")  # they write no register
+NO_RESULT = (
+    *ENDS,
+    "st",
+    "red",
+    "membar",
+    "fence",
+    "nanosleep",
+    "cp",
+    "sust",
+)  # they write no register
 SPACES = ("global", "shared", "local", "const", "param")
+GEOMETRIES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2, "cube": 3, "acube": 3}  # coordinates
 UNSIGNED = {0: "pred", 8: "u8", 16: "u16", 32: "u32", 64: "u64"}
 PACKED = {"b16": 2, "b32": 4, "b64": 8, "b128": 16}
 INDENT = "    "
@@ -76,7 +86,7 @@ def _result_kind(i: Instruction) -> str:
         return "pred"
     if name in ("popc", "clz", "bfind", "vote", "activemask", "match", "shfl"):
         return "u32"
-    if name == "cvt":
+    if name in ("cvt", "tex", "tld4", "suld"):
         return i.op[-2]
     if name == "set":
         return i.op[2]
@@ -585,6 +595,50 @@ class _Translator:
             f"({values},), {used})"
         )
         self.write(target, call, kind)
+
+    # --- textures and surfaces
+
+    def _texel(self, i: Instruction, operand: str, kind: str) -> str:
+        """`[%rd1, <%f1, %f2>]` as arguments: geometry, object, layer, coordinates."""
+        match = re.fullmatch(r"\[([\w%$]+), <(.*)>\]", operand)
+        geometry = next((word for word in i.op if word in GEOMETRIES), "")
+        if not match or not geometry:
+            raise not_covered(str(i), i.line)
+        where, layer = names(match[2]), "None"
+        if geometry.startswith("a"):
+            layer = self.read(where.pop(0), "s32")
+        xyz = ", ".join(self.read(x, kind) for x in where[: GEOMETRIES[geometry]])
+        return f"{geometry!r}, {self.read(match[1], 'u64')}, {layer}, ({xyz},)"
+
+    def _do_tex(self, i: Instruction) -> None:
+        """A fetch; there are no other levels of detail than the first."""
+        to, of = i.op[-2:]
+        if to not in ("f32", "s32", "u32") or "v4" not in i.op:
+            raise not_covered(str(i), i.line)
+        component = f", {'rgba'.index(i.op[1])}" if i.op[0] == "tld4" else ""
+        self._emit(f"p = m.fetch({self._texel(i, i.operands[1], of)}, {self._type(to)}{component})")
+        self._write_parts(i, to)
+
+    _do_tld4 = _do_tex
+
+    def _write_parts(self, i: Instruction, kind: str) -> None:
+        for k, register in enumerate(names(i.operands[0])):
+            if register != "_":
+                self.write(register, f"p[..., {k}]", kind)
+
+    def _do_suld(self, i: Instruction) -> None:
+        kind, mode = i.op[-2:]
+        texel, count = self._texel(i, i.operands[1], "s32"), len(names(i.operands[0]))
+        self._emit(f"p = m.read_surface({mode!r}, {texel}, {self._type(kind)}, {count})")
+        self._write_parts(i, kind)
+
+    def _do_sust(self, i: Instruction) -> None:
+        kind, mode = i.op[-2:]
+        if i.op[1] != "b":
+            raise not_covered(str(i), i.line)
+        texel = self._texel(i, i.operands[0], "s32")
+        values = ", ".join(self.read(register, kind) for register in names(i.operands[1]))
+        self._emit(f"m.write_surface({mode!r}, {texel}, {self._type(kind)}, ({values},))")
 
     # --- among the lanes of a warp
 

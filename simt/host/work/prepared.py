@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simt.core.findings import Finding, Stop
-from simt.core.limits import check_shape
+from simt.core.limits import MAX_SHARED, check_shape
 from simt.core.memory import View, views
 from simt.core.program import MachineProgram
 from simt.core.source import Listing
@@ -69,13 +69,15 @@ class Prepared(ABC):
         self.counters = Counters() if xray else None
         self.recorder = Recorder() if xray else None
 
-    def take_shape(self, grid: Any, block: Any, watch: int | tuple[int, ...]) -> None:
-        """Checks the shape; the recorder follows the block `watch`.
+    def take_shape(
+        self, grid: Any, block: Any, watch: int | tuple[int, ...], most: int = MAX_SHARED
+    ) -> None:
+        """Checks the shape, with at most `most` bytes; the recorder follows the block `watch`.
 
         Raises:
             Stop: no GPU takes it.
         """
-        self.shape = check_shape(grid, block, self.sharedmem)
+        self.shape = check_shape(grid, block, self.sharedmem, most)
         if self.recorder is not None:
             self.recorder.block = block_number(watch, self.shape[0])
 

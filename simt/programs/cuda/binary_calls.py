@@ -60,8 +60,8 @@ class BinaryCalls(State):
 
     def do_static_shared(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """The bytes of shared memory that a kernel declares."""
-        program = self.code.kernel(values[0], together=False).program
-        return Answer(sum(a.size for _, a in program.own_arrays if a.space == "shared"))
+        kernel = self.code.kernel(values[0], together=False)
+        return Answer(kernel.static_shared, struct.pack("<Q", kernel.most_shared))
 
     def do_refused(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A function of the runtime that the library lacks."""

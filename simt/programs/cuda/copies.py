@@ -108,7 +108,7 @@ class CopyCalls(State):
             return Answer()
         self.queue.synchronize()
         block = self._piece_at(name, kinds, pointer)
-        self.memory.free(block, line)
+        self._given_back(block, line)
         return Answer(max(block.size, 1) if block.shared else 0)
 
     def do_free_async(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -119,15 +119,20 @@ class CopyCalls(State):
         block = self._piece_at("cudaFreeAsync", ("device",), values[0])
         part = _Part(block, 0, block.size, True)
         self._issue("free", stream, "cudaFreeAsync", [part], nothing)
-        self.memory.free(block, line)
+        self._given_back(block, line)
         return Answer()
+
+    def _given_back(self, block: Piece, line: int) -> None:
+        self.memory.free(block, line)
 
     def _piece_at(self, name: str, kinds: tuple[str, ...], pointer: int) -> Piece:
         """The piece of memory that begins at an address."""
         block = self.memory.at(pointer)
         if block is None or block.kind not in kinds or block.address != pointer:
             what, hint = self.memory.of_pointer(pointer), ""
-            if block is not None and block.kind in ("device", "managed", "pinned"):
+            if block is not None and block.kind == "array":
+                hint = ": give it to cudaFreeArray"
+            elif block is not None and block.kind in ("device", "managed", "pinned"):
                 other = "cudaFreeHost" if block.kind == "pinned" else "cudaFree"
                 hint = f", which is {block.kind} memory: give its first address to {other}"
             raise ApiError("cudaErrorInvalidValue", f"{name} is given {what}{hint}")
@@ -210,7 +215,9 @@ class CopyCalls(State):
         if start + size > block.size:
             behind = f" from byte {start:,} on" if start else ""
             hint = ""
-            if start + size == 4 * block.size or start + size == 8 * block.size:
+            if block.kind == "array":
+                hint = ", which is no pointer: copy with cudaMemcpy2DToArray and its kin"
+            elif start + size == 4 * block.size or start + size == 8 * block.size:
                 hint = "; sizes are in bytes: count * sizeof(float)"
             raise ApiError(
                 "cudaErrorInvalidValue",
@@ -262,4 +269,4 @@ class CopyCalls(State):
         """The `cudaMemoryType` of what an address lies in."""
         block = self.memory.at(values[0])
         kinds = {"pinned": 1, "device": 2, "variable": 2, "managed": 3}
-        return Answer(kinds[block.kind] if block else 0)
+        return Answer(kinds.get(block.kind, 0) if block else 0)

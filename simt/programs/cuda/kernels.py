@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from simt.core.limits import MAX_SHARED
 from simt.core.memory import View
 from simt.cpp.wording import in_words
 from simt.host.arguments import LaunchArguments
@@ -19,6 +20,7 @@ from simt.observers.observer import Observer
 from simt.programs.cuda.memory import DeviceMemory, Piece
 from simt.ptx.launch import PreparedPtx
 from simt.ptx.program import PtxProgram
+from simt.ptx.textures import Texels, Texture
 
 __all__ = ["DeviceKernel", "PreparedKernel"]
 
@@ -34,6 +36,8 @@ class Arguments:
     reads: list[Piece] = field(default_factory=list)
     writes: list[Piece] = field(default_factory=list)
     others: dict[str, Piece] = field(default_factory=dict)  # reached by pointers in memory
+    fetched: dict[str, Piece] = field(default_factory=dict)  # by textures
+    textures: dict[int, Texture | Texels] = field(default_factory=dict)
 
 
 class Code(Protocol):
@@ -55,6 +59,8 @@ class DeviceKernel:
         self.code, self.program = code, program
         self.__name__ = program.source.name
         self.names = program.source.parameters
+        self.static_shared = sum(a.size for _, a in program.own_arrays if a.space == "shared")
+        self.most_shared = MAX_SHARED  # bytes that a block may have
         self._elements = elements
 
     def marshal(self, arguments: Sequence[bytes]) -> Arguments:
@@ -78,18 +84,39 @@ class DeviceKernel:
             )  # fmt: skip
             writes = name in self.program.written_parameters
             (result.writes if writes else result.reads).append(block)
+        direct = {id(b) for b in (*result.reads, *result.writes)}
         if loose:
-            direct = {id(b) for b in (*result.reads, *result.writes)}
             for block in memory.blocks.values():
-                if block.kind != "variable" and id(block) not in direct:
-                    name = block.name or f"array_of_line_{block.line}"
-                    while name in result.others or name in self.names:
-                        name += "_"
-                    result.others[name] = block
+                if block.kind not in ("variable", "array") and id(block) not in direct:
+                    self._reach(result.others, block, result)
             result.writes += result.reads
             result.reads = []
+        if self.program.fetches:
+            words = {
+                int.from_bytes(raw[at : at + 8], "little")
+                for raw in arguments
+                for at in range(0, len(raw) - 7, 8)
+            }
+            result.textures = {h: t for h, t in memory.textures.items() if loose or h in words}
+            for thing in result.textures.values():
+                texels = thing.texels if isinstance(thing, Texture) else thing
+                block = memory.at(texels.address)
+                known = (*result.others.values(), *result.fetched.values())
+                if block is not None and id(block) not in direct and block not in known:
+                    sets = self.program.sets_texels and block.kind == "array" and block.surfaces
+                    self._reach(result.others if sets else result.fetched, block, result)
         result.values = tuple(values)
         return result
+
+    def _reach(self, group: dict[str, Piece], block: Piece, result: Arguments) -> None:
+        """Names a piece of memory that no argument points to."""
+        name = block.name or block.variable or f"array_of_line_{block.line}"
+        variables = self.program.memory.allocations
+        while any(
+            name in known for known in (result.others, result.fetched, self.names, variables)
+        ):
+            name += "_"
+        group[name] = block
 
     def _follows_pointers(self) -> bool:
         """Whether it may take an address from memory."""
@@ -118,12 +145,16 @@ class PreparedKernel(PreparedPtx):
         def take() -> tuple[PtxProgram, LaunchArguments, tuple[Any, ...]]:
             marshalled = self.arguments = kernel.marshal(arguments)
             program = copy(kernel.program)  # what it reaches is this launch's own
+            program.most_shared = kernel.most_shared
             program.reached = {name: b.allocation for name, b in marshalled.others.items()}
+            program.fetched = {name: b.allocation for name, b in marshalled.fetched.items()}
+            program.textures = marshalled.textures
             return program, LaunchArguments(marshalled.values), marshalled.values
 
         super().__init__(
             kernel.__name__, grid, block, shared, take, listing=kernel.program.source,
             words=lambda finding: in_words(finding, kernel.code.shapes), xray=xray,
+            most_shared=kernel.most_shared,
         )  # fmt: skip
 
     def carry_out(self, further: Sequence[Observer] = ()) -> Outcome:

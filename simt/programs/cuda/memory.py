@@ -19,10 +19,12 @@ from simt.host.devices import current_context
 from simt.observers.initialized import WriteMap
 from simt.programs.cuda.errors import ApiError
 from simt.ptx.memory import GLOBAL_BITS, POISON
+from simt.ptx.textures import Texels, Texture
 
 __all__ = ["DEVICE", "DeviceMemory", "Piece", "written"]
 
 DEVICE = 1 << 12  # the first number of device memory: addresses from 2⁵² on, which nobody has
+ON_DEVICE = ("device", "managed", "array")
 SHARED = range(0x10, 0x50)  # numbers of what both map: 16 to 80 TiB, where no program lies
 
 
@@ -30,7 +32,7 @@ SHARED = range(0x10, 0x50)  # numbers of what both map: 16 to 80 TiB, where no p
 class Piece:
     """One piece of memory that a program has asked for, or a variable of the device's."""
 
-    kind: str  # device, managed, pinned or variable
+    kind: str  # device, managed, pinned, variable or array
     allocation: Allocation
     size: int
     line: int
@@ -38,6 +40,8 @@ class Piece:
     name: str = ""  # as a kernel calls it
     variable: str = ""  # as the host does
     lasts: bool = False  # as long as the program: a variable that is managed
+    pool: object = None  # from which it comes
+    surfaces: bool = False  # an array that surfaces may be made of
 
     @property
     def address(self) -> int:
@@ -50,9 +54,8 @@ class Piece:
         return self.kind in ("managed", "pinned")
 
     def __str__(self) -> str:
-        name = self.name or {"device": "device memory", "variable": "a variable"}.get(
-            self.kind, f"{self.kind} memory"
-        )
+        kinds = {"device": "device memory", "variable": "a variable", "array": "a CUDA array"}
+        name = self.name or kinds.get(self.kind, f"{self.kind} memory")
         return f"{name} ({self.size:,} bytes from line {self.line})" if self.line else name
 
 
@@ -63,13 +66,14 @@ class DeviceMemory:
         self.folder = folder
         self.blocks: dict[int, Piece] = {}
         self.freed: dict[int, Piece] = {}
+        self.textures: dict[int, Texture | Texels] = {}  # and surfaces, by their objects
         self.total = current_context().get_memory_info().total
         self._numbers = itertools.count(DEVICE)
 
     @property
     def used_bytes(self) -> int:
         """How many bytes of the device are in use."""
-        return sum(b.size for b in self.blocks.values() if b.kind in ("device", "managed"))
+        return sum(b.size for b in self.blocks.values() if b.kind in ON_DEVICE)
 
     def _affordable(self, size: int) -> None:
         if self.used_bytes + size > self.total:

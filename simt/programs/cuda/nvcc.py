@@ -73,8 +73,8 @@ def runtime_library() -> Path:
     nvcc = find_nvcc()
     if fault is not None or nvcc is None:
         raise MissingPackage(fault or "nvcc is not here")
-    source, errors = NATIVE / "cudart.cpp", NATIVE / "simt_errors.h"
-    key = hashlib.sha256(source.read_bytes() + errors.read_bytes() + str(nvcc).encode())
+    source, texts = NATIVE / "cudart.cpp", sorted(NATIVE.iterdir())
+    key = hashlib.sha256(b"".join(text.read_bytes() for text in texts) + str(nvcc).encode())
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simt"
     with suppress(OSError):
         cache.mkdir(parents=True, exist_ok=True)

@@ -8,11 +8,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
+from simt.core.limits import RESERVED_SHARED
 from simt.host.devices import Device
+from simt.programs.cuda.arrays import ARRAY_LIMITS, ArrayCalls
 from simt.programs.cuda.binary_calls import BinaryCalls
-from simt.programs.cuda.copies import CopyCalls
 from simt.programs.cuda.errors import ApiError, KernelFailure
 from simt.programs.cuda.memory import Piece
+from simt.programs.cuda.pools import PoolCalls
 from simt.programs.cuda.state import Answer
 from simt.programs.cuda.work import LaunchCalls
 from simt.ptx.memory import GLOBAL_BITS
@@ -39,9 +41,12 @@ ATTRIBUTES = {
     83: "MANAGED_MEMORY", 95: "COOPERATIVE_LAUNCH", 97: "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN",
     106: "MAX_BLOCKS_PER_MULTIPROCESSOR",
 }  # fmt: skip
+# those that Numba has no name for: copies beside kernels (15, and how many, 40), priorities of
+# streams, L1 for global and for local memory, reserved shared memory, memory pools
+CONSTANTS = ARRAY_LIMITS | {15: 1, 40: 2, 78: 1, 79: 1, 80: 1, 111: RESERVED_SHARED, 115: 1}
 
 
-class Runtime(CopyCalls, LaunchCalls, BinaryCalls):
+class Runtime(PoolCalls, ArrayCalls, LaunchCalls, BinaryCalls):
     """The device of one program."""
 
     def answer(self, name: str, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -80,17 +85,22 @@ class Runtime(CopyCalls, LaunchCalls, BinaryCalls):
             raise ApiError("cudaErrorInvalidDevice", f"device {number} is asked for, of one")
         return Answer()
 
+    def do_peer(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaDeviceEnablePeerAccess` and its kin: a device is no peer of itself."""
+        self.do_set_device(line, values, payload)
+        raise ApiError("cudaErrorInvalidDevice", "device 0 is asked for as a peer, of itself")
+
     def do_attribute(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A limit of the device."""
         name = ATTRIBUTES.get(values[0])
-        return Answer(int(getattr(Device, name)) if name else 0)
+        return Answer(int(getattr(Device, name)) if name else CONSTANTS.get(values[0], 0))
 
     def do_reset(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaDeviceReset`: waits, and gives all memory back."""
         if not self._sticky:
             self.queue.finish()
         for block in list(self.memory.blocks.values()):
-            if block.kind == "device":
+            if block.kind in ("device", "array"):
                 self.memory.free(block, line)
         return Answer()
 

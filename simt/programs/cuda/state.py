@@ -121,6 +121,9 @@ class State:
         self._last = self._sticky = 0
         self._streams = {0: CudaStream(DEFAULT), 1: CudaStream(DEFAULT), 2: CudaStream(PER_THREAD)}
         self._events: dict[int, Event] = {}
+        self._arrays: dict[int, Any] = {}  # see `arrays`
+        self._pools: dict[int, Any] = {}  # see `pools`
+        self._current_pool = 0
         self._handles = itertools.count(1 << 12, 16)
         self._created: dict[int, list[CudaStream | Piece]] = {}  # by the line of the call
         self._detailed: set[DeviceKernel] = set()  # kernels of which a launch is counted

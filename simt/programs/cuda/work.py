@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from simt.core.findings import Finding
-from simt.core.limits import MAX_SHARED, resident
+from simt.core.limits import MAX_SHARED, MAX_SHARED_OPTIN, RESERVED_SHARED, resident
 from simt.host.devices import Device
 from simt.host.streams import Event
 from simt.host.work.launches import issue_launch
@@ -30,14 +30,13 @@ class LaunchCalls(State):
     def do_launch(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`kernel<<<grid, block, shared, stream>>>(...)`: an error waits for who asks for it."""
         kernel, arguments = self._kernel(values[0], payload, values[7])
+        self._check_shared(kernel, values[5])
         stream = self._stream(values[6])
         detail = self.launches.wants_detail(kernel) and kernel not in self._detailed
         prepared = kernel.prepare(*_shape(values), arguments, values[5], xray=detail)
         if prepared.stopped is not None:
-            why = prepared.stopped.message
-            beyond = "shared memory" in why
-            name = "cudaErrorInvalidValue" if beyond else "cudaErrorInvalidConfiguration"
-            raise ApiError(name, f"the launch of {kernel.__name__} fails, {why}")
+            why = f"the launch of {kernel.__name__} fails, {prepared.stopped.message}"
+            raise ApiError("cudaErrorInvalidConfiguration", why)
         if detail:
             self._detailed.add(kernel)
 
@@ -48,7 +47,8 @@ class LaunchCalls(State):
         marshalled, what = prepared.arguments, f"{kernel.__name__}, launched in line {line},"
         writes = [*marshalled.writes, *marshalled.others.values()]
         uses = [Use(b, 0, b.size, True, what) for b in writes]
-        self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in marshalled.reads])
+        reads = [*marshalled.reads, *marshalled.fetched.values()]
+        self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in reads])
         return Answer()
 
     def _kernel(
@@ -105,23 +105,45 @@ class LaunchCalls(State):
         """`cudaOccupancyMaxActiveBlocksPerMultiprocessor`: by threads and shared memory."""
         kernel, _ = self._kernel(values[0], payload)
         threads = values[3] & 0xFFFFFFFF
-        static = sum(a.size for _, a in kernel.program.own_arrays if a.space == "shared")
-        each = static + values[5]
+        each = kernel.static_shared + values[5]
         if not 0 < threads <= Device.MAX_THREADS_PER_BLOCK:
             raise ApiError("cudaErrorInvalidValue", f"a block of {threads:,} threads is asked for")
-        if each > MAX_SHARED:
+        if each > kernel.most_shared:
             return Answer(0)
-        room = Device.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR // each if each else resident(threads)
+        room = Device.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR // (each + RESERVED_SHARED)
         return Answer(min(resident(threads), room))
 
+    def _check_shared(self, kernel: DeviceKernel, dynamic: int) -> None:
+        """Whether a block of a kernel may have so many bytes of dynamic shared memory."""
+        wanted = kernel.static_shared + dynamic
+        if wanted <= kernel.most_shared:
+            return
+        hint = (
+            f": let cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize allow "
+            f"{dynamic:,}"
+            if wanted <= MAX_SHARED_OPTIN
+            else f", and this device has {MAX_SHARED_OPTIN:,}"
+        )
+        raise ApiError(
+            "cudaErrorInvalidValue",
+            f"the launch of {kernel.__name__} fails, a block has at most {kernel.most_shared:,} "
+            f"bytes of shared memory as it is, got {wanted:,}{hint}",
+        )
+
     def do_limit(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """`cudaFuncSetAttribute`: more dynamic shared memory than usual, which is not here."""
-        if values[7] > MAX_SHARED:
-            raise ApiError(
-                "cudaErrorInvalidValue",
-                f"{values[7]:,} bytes of shared memory are asked for, and this device has "
-                f"{MAX_SHARED:,} for a block",
-            )
+        """`cudaFuncSetAttribute`: how much dynamic shared memory a kernel may be given."""
+        dynamic = values[7]
+        for together in (False, True):
+            kernel = self.code.kernel(values[0], together=together)
+            if kernel.static_shared + dynamic > MAX_SHARED_OPTIN:
+                static = f" beside {kernel.static_shared:,} static ones"
+                raise ApiError(
+                    "cudaErrorInvalidValue",
+                    f"{dynamic:,} bytes of dynamic shared memory are asked for"
+                    f"{static if kernel.static_shared else ''}, and this device has "
+                    f"{MAX_SHARED_OPTIN:,} for a block",
+                )
+            kernel.most_shared = max(MAX_SHARED, kernel.static_shared + dynamic)
         return Answer()
 
     # --- waiting, streams, events

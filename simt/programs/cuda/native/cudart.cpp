@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -76,6 +77,11 @@ void get(void* data, size_t size) {
 }
 
 Answer exchange(Request& request, const void* data, std::vector<char>* result) {
+    if (channel < 0) {
+        fputs("a process that was forked cannot use the device, which is its parent's: give each "
+              "process a run of its own\n", stderr);
+        _exit(1);
+    }
     std::lock_guard<std::recursive_mutex> hold(lock());
     put(&request, sizeof request);
     if (request.size) put(data, request.size);
@@ -187,6 +193,9 @@ __attribute__((constructor(101))) void begin() {
         exit(2);
     }
     channel = atoi(given);
+    fcntl(channel, F_SETFD, FD_CLOEXEC);
+    unsetenv("SIMT_CHANNEL");
+    pthread_atfork(nullptr, nullptr, [] { channel = -1; });
     void* frames[2];
     backtrace(frames, 2);  // the first call takes memory, which a handler must not
     struct sigaction action = {};
@@ -386,19 +395,21 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* how, const void* kerne
                         how->stream, together, given);
 }
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute which, int value) {
-    bool shared = which == cudaFuncAttributeMaxDynamicSharedMemorySize;
-    return about_kernel("limit", kernel, 1, 1, 0, nullptr, shared ? (uint64_t)value : 0, nullptr);
+    if (which != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+    return about_kernel("limit", kernel, 1, 1, 0, nullptr, (uint64_t)value, nullptr);
 }
 cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) { return cudaSuccess; }
 cudaError_t cudaFuncSetSharedMemConfig(const void*, cudaSharedMemConfig) { return cudaSuccess; }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
     memset(attributes, 0, sizeof *attributes);
-    Answer answer = tell("static_shared", (uint64_t)kernel);
+    std::vector<char> content;
+    Answer answer = tell("static_shared", (uint64_t)kernel, 0, 0, nullptr, 0, &content);
     if (answer.error) return (cudaError_t)answer.error;
+    uint64_t most;
+    memcpy(&most, content.data(), sizeof most);
     attributes->sharedSizeBytes = answer.value;
     attributes->maxThreadsPerBlock = attribute(cudaDevAttrMaxThreadsPerBlock);
-    attributes->maxDynamicSharedSizeBytes =
-        attribute(cudaDevAttrMaxSharedMemoryPerBlock) - (int)answer.value;
+    attributes->maxDynamicSharedSizeBytes = (int)(most - answer.value);
     attributes->numRegs = 32;
     attributes->ptxVersion = attributes->binaryVersion = 80;
     return cudaSuccess;
@@ -415,6 +426,20 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
                                                           int threads, size_t shared) {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, kernel, threads, shared,
                                                                   0);
+}
+
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* kernel,
+                                                      int blocks, int threads) {
+    int most = 0;
+    cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&most, kernel, threads, 0);
+    if (error || blocks < 1 || blocks > most) return error ? error : cudaErrorInvalidValue;
+    cudaFuncAttributes attributes;
+    error = cudaFuncGetAttributes(&attributes, kernel);
+    int each = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / blocks -
+               attribute(cudaDevAttrReservedSharedMemoryPerBlock);
+    int limit = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    *bytes = (size_t)(each < limit ? each : limit) - attributes.sharedSizeBytes;
+    return error;
 }
 
 // --- memory
@@ -644,12 +669,22 @@ cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
     return *config = cudaFuncCachePreferNone, cudaSuccess;
 }
 cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
-cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) { return cudaSuccess; }
+size_t device_limits[8] = {1024, 1 << 20, 8 << 20, 2, 2048};  // by cudaLimit; none binds here
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+    if (limit >= 0 && limit < 8) device_limits[limit] = value;
+    return cudaSuccess;
+}
 cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
-    size_t usual[] = {1024, 1 << 20, 8 << 20};
-    return *value = limit < 3 ? usual[limit] : 0, cudaSuccess;
+    return *value = limit >= 0 && limit < 8 ? device_limits[limit] : 0, cudaSuccess;
 }
 cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, cudaSuccess; }
+cudaError_t cudaDeviceEnablePeerAccess(int device, unsigned) {
+    return Ask("peer", (uint64_t)device).error();
+}
+cudaError_t cudaDeviceDisablePeerAccess(int device) { return Ask("peer", (uint64_t)device).error(); }
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr, int, int device) {
+    return *value = 0, Ask("peer", (uint64_t)device).error();
+}
 cudaError_t cudaDeviceReset() { return Ask("reset").error(); }
 cudaError_t cudaDriverGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
 cudaError_t cudaRuntimeGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
@@ -678,7 +713,29 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     p.sharedMemPerMultiprocessor = (size_t)attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
     p.totalConstMem = (size_t)attribute(cudaDevAttrTotalConstantMemory);
     p.memPitch = INT32_MAX;
-    p.textureAlignment = 512;
+    p.textureAlignment = (size_t)attribute(cudaDevAttrTextureAlignment);
+    p.texturePitchAlignment = (size_t)attribute(cudaDevAttrTexturePitchAlignment);
+    p.surfaceAlignment = (size_t)attribute(cudaDevAttrSurfaceAlignment);
+    p.maxTexture1D = attribute(cudaDevAttrMaxTexture1DWidth);
+    for (int k = 0; k < 3; ++k) {
+        p.maxTexture3D[k] = attribute(cudaDevAttrMaxTexture3DWidth + k);
+        p.maxTexture2DLayered[k] = attribute(cudaDevAttrMaxTexture2DLayeredWidth + k);
+        p.maxTexture2DLinear[k] = attribute(cudaDevAttrMaxTexture2DLinearWidth + k);
+        p.maxSurface3D[k] = attribute(cudaDevAttrMaxSurface3DWidth + k);
+        p.maxSurface2DLayered[k] = attribute(cudaDevAttrMaxSurface2DLayeredWidth + k);
+    }
+    for (int k = 0; k < 2; ++k) {
+        p.maxTexture2D[k] = attribute(cudaDevAttrMaxTexture2DWidth + k);
+        p.maxTexture2DGather[k] = attribute(cudaDevAttrMaxTexture2DGatherWidth + k);
+        p.maxTexture1DLayered[k] = attribute(cudaDevAttrMaxTexture1DLayeredWidth + k);
+        p.maxTextureCubemapLayered[k] = attribute(cudaDevAttrMaxTextureCubemapLayeredWidth + k);
+        p.maxSurface2D[k] = attribute(cudaDevAttrMaxSurface2DWidth + k);
+        p.maxSurface1DLayered[k] = attribute(cudaDevAttrMaxSurface1DLayeredWidth + k);
+        p.maxSurfaceCubemapLayered[k] = attribute(cudaDevAttrMaxSurfaceCubemapLayeredWidth + k);
+    }
+    p.maxTextureCubemap = attribute(cudaDevAttrMaxTextureCubemapWidth);
+    p.maxSurface1D = attribute(cudaDevAttrMaxSurface1DWidth);
+    p.maxSurfaceCubemap = attribute(cudaDevAttrMaxSurfaceCubemapWidth);
     p.warpSize = attribute(cudaDevAttrWarpSize);
     p.regsPerBlock = attribute(cudaDevAttrMaxRegistersPerBlock);
     p.regsPerMultiprocessor = attribute(cudaDevAttrMaxRegistersPerMultiprocessor);
@@ -694,8 +751,17 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     p.unifiedAddressing = attribute(cudaDevAttrUnifiedAddressing);
     p.managedMemory = attribute(cudaDevAttrManagedMemory);
     p.concurrentManagedAccess = attribute(cudaDevAttrConcurrentManagedAccess);
+    p.asyncEngineCount = attribute(cudaDevAttrAsyncEngineCount);
+    p.streamPrioritiesSupported = attribute(cudaDevAttrStreamPrioritiesSupported);
+    p.globalL1CacheSupported = attribute(cudaDevAttrGlobalL1CacheSupported);
+    p.localL1CacheSupported = attribute(cudaDevAttrLocalL1CacheSupported);
+    p.reservedSharedMemPerBlock = (size_t)attribute(cudaDevAttrReservedSharedMemoryPerBlock);
+    p.memoryPoolsSupported = attribute(cudaDevAttrMemoryPoolsSupported);
     p.cooperativeLaunch = attribute(cudaDevAttrCooperativeLaunch);
     return cudaSuccess;
 }
 
 }  // extern "C"
+
+#include "simt_arrays.h"
+#include "simt_pools.h"

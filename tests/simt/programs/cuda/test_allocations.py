@@ -1,0 +1,75 @@
+"""Memory of more kinds than one: what it may be, and what is found in it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from simt.programs.cuda.run import CudaProgram
+from simt.programs.launches import Launches
+
+pytestmark = pytest.mark.usefixtures("_host_compiler")
+SOURCE = Path(__file__).parent / "memory.cu"
+
+
+@pytest.fixture(scope="module")
+def program():
+    with CudaProgram(SOURCE) as built:
+        yield built
+
+
+# what each function prints, and for each finding the mark of its line and words of it
+PRINTED = {
+    "opt_in": (
+        "cudaErrorInvalidValue cudaErrorInvalidValue cudaSuccess 1 160000 of 166912, 0 wrong, "
+        "79996",
+        {
+            "no opt-in": "a block has at most 49,152 bytes of shared memory as it is, got 160,000: "
+            "let cudaFuncSetAttribute with",
+            "more than there is": "166,913 bytes of dynamic shared memory are asked for, and this",
+            "beyond the opt-in": "a block has at most 160,000 bytes of shared memory as it is",
+            "static and dynamic": "got 52,768: let cudaFuncSetAttribute with "
+            "cudaFuncAttributeMaxDynamicSharedMemorySize allow 20,000",
+        },
+    ),
+    "pools": (
+        "1500/1500 1500/1500, 500/1500 500/1500, 500/1500 1200/1500, 500/500 600/600, "
+        "cudaErrorMemoryAllocation 4000/4000 4000/4000, 1 7 cudaErrorInvalidValue "
+        "cudaErrorInvalidValue cudaErrorInvalidValue 1",
+        {
+            "pool is full": "200 bytes are asked for, and 96 of 4,096 are free in this pool",
+            "default pool": "the default memory pool cannot be destroyed",
+            "no pool": "there is no memory pool 0x",
+            "read only": "cudaMemPoolAttrUsedMemCurrent of a memory pool is set to 0",
+        },
+    ),
+    "freed_in_order": (
+        "cudaErrorIllegalAddress ",
+        {
+            "fills": "it is x (128 bytes from line",
+            "other stream": "fill on two writes x, which the allocation of line",
+            "free": "the freeing on one frees x, which fill of line",
+        },
+    ),
+    "namesakes": ("31 42", {}),
+    "device": (
+        "cudaErrorInvalidDevice cudaErrorInvalidDevice 1 2, 8388608 then 67108864, 16 3 0, 40960, "
+        "1 65536 512",
+        {"no device": "device 1 is asked for, of one", "itself": "as a peer, of itself"},
+    ),
+    "forked": ("1", {}),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_memory_is_what_it_is_on_a_gpu(name, program, capsys):
+    printed, found = PRINTED[name]
+    launches = Launches(in_detail=False)
+    assert program.run([name], launches, captured=True) == 0
+    assert capsys.readouterr().out == printed + "\n"
+    lines = SOURCE.read_text(encoding="utf-8").splitlines()
+    said = [re.sub(r"^.*/(?=\w+\.cu)", "", one) for one in launches.sentences()]
+    assert len(said) == len(found), said
+    for mark, words in found.items():
+        number = next(n for n, text in enumerate(lines, 1) if f"[{mark}]" in text)
+        assert any(s.startswith(f"memory.cu:{number}: ") and words in s for s in said), (mark, said)
