@@ -1,4 +1,4 @@
-"""Floats of 16 bits: bfloat16 as its bits, and two numbers in one register."""
+"""Narrow floats: bfloat16 and those of 8 bits as their bits, and two numbers in one register."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["by_halves", "from_bfloat16", "in_bfloat16", "to_bfloat16"]
+__all__ = [
+    "by_halves", "from_bfloat16", "from_float8", "in_bfloat16", "to_bfloat16", "to_float8",
+]  # fmt: skip
 
 Array = Any  # of NumPy
 
@@ -42,3 +44,24 @@ def to_bfloat16(x: Array, mode: str = "rn") -> Array:
         near = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
         bits = np.where(np.isnan(x), np.uint32(0x7FFF0000), near)
     return (bits >> np.uint32(16)).astype(np.uint16)
+
+
+def from_float8(kind: str, x: Array) -> Array:
+    """The bits of "e4m3" (no infinity, one NaN) or "e5m2" (the upper half of a float16)."""
+    if kind == "e5m2":
+        return (x.astype(np.uint16) << np.uint16(8)).view(np.float16)
+    low = x.astype(np.uint16) & np.uint16(0x7F)
+    size = (low << np.uint16(7)).view(np.float16) * np.float16(256)
+    return np.copysign(np.where(low == 0x7F, np.float16(np.nan), size), x.view(np.int8))
+
+
+def to_float8(kind: str, x: Array) -> Array:
+    """The bits of the nearest (even) number of 8 bits; the largest for what lies beyond."""
+    top = {"e4m3": 0x7E, "e5m2": 0x7B}[kind]
+    numbers = from_float8(kind, np.arange(top + 1, dtype=np.uint8)).astype(np.float32)
+    middle = (numbers[1:] + numbers[:-1]) / 2
+    size = np.abs(x.astype(np.float32))
+    code = np.searchsorted(middle, size)
+    tie = size == middle[np.minimum(code, top - 1)]
+    code = np.where(np.isnan(size), 0x7F, np.minimum(code + (tie & (code % 2 == 1)), top))
+    return (code + 128 * np.signbit(x)).astype(np.uint8)

@@ -13,10 +13,11 @@ from zlib import crc32
 from simt.core.findings import Finding, Stop
 
 __all__ = [
-    "Array", "Function", "Instruction", "Module", "files_of", "function_address", "is_register",
-    "not_covered", "parse",
+    "SPACES", "Array", "Function", "Instruction", "Module", "files_of", "function_address",
+    "is_register", "names", "not_covered", "parse", "space_of",
 ]  # fmt: skip
 
+SPACES = ("global", "shared", "local", "const", "param")
 WIDTHS = {"pred": 0, "8": 8, "16": 16, "32": 32, "64": 64}  # bits; a predicate has none
 
 
@@ -281,3 +282,14 @@ def is_register(function: Function, operand: str) -> bool:
     if operand in function.registers:
         return True
     return operand.startswith("%") and re.sub(r"\d+$", "", operand) in function.registers
+
+
+def names(operand: str) -> list[str]:
+    """The registers of a vector `<%f1, %f2>` or of a pair `%r1|%p1`, or the one alone."""
+    return [name.strip() for name in re.split(r"[,|]", operand.strip("<>"))]
+
+
+def space_of(i: Instruction) -> str:
+    """The memory that an instruction reaches: one of `SPACES`, or "generic"."""
+    words = (word.partition("::")[0] for word in i.op[1:])
+    return next((word for word in words if word in SPACES), "generic")

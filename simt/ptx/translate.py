@@ -21,7 +21,16 @@ from simt.ptx.arithmetic import INLINE, TYPES, compare, convert, operand_kinds, 
 from simt.ptx.first_guesses import first_guesses, strength
 from simt.ptx.flow import ENDS, Graph, ends_block
 from simt.ptx.integers import with_carry
-from simt.ptx.parse import Function, Instruction, is_register, not_covered
+from simt.ptx.parse import (
+    SPACES,
+    Function,
+    Instruction,
+    is_register,
+    names,
+    not_covered,
+    space_of,
+)
+from simt.ptx.tensor_cores import TensorCores
 
 __all__ = ["WINDOWS", "Block", "Code", "translated"]
 
@@ -30,8 +39,16 @@ SPECIAL = re.compile(
     r"%(n?tid|n?ctaid)\.[xyz]|%laneid|%n?warpid|%lanemask_\w\w|%clock\w*|%globaltimer\w*"
     r"|%smid|%nsmid|%gridid|%envreg\d+|%dynamic_smem_size|%total_smem_size|WARP_SZ"
 )
-NO_RESULT = (*ENDS, "st", "red", "membar", "fence", "nanosleep", "cp")  # they write no register
-SPACES = ("global", "shared", "local", "const", "param")
+NO_RESULT = (
+    *ENDS,
+    "st",
+    "red",
+    "membar",
+    "fence",
+    "nanosleep",
+    "cp",
+    "stmatrix",
+)  # they write no register
 UNSIGNED = {0: "pred", 8: "u8", 16: "u16", 32: "u32", 64: "u64"}
 PACKED = {"b16": 2, "b32": 4, "b64": 8, "b128": 16}
 INDENT = "    "
@@ -93,11 +110,6 @@ def _result_kind(i: Instruction) -> str:
     return kind
 
 
-def names(operand: str) -> list[str]:
-    """The registers of a vector `<%f1, %f2>` or of a pair `%r1|%p1`, or the one alone."""
-    return [name.strip() for name in re.split(r"[,|]", operand.strip("<>"))]
-
-
 def _written_registers(function: Function, i: Instruction) -> list[str]:
     """The registers that an instruction writes."""
     if i.op[0] in NO_RESULT or not i.operands or i.op[0] == "call":
@@ -107,7 +119,7 @@ def _written_registers(function: Function, i: Instruction) -> list[str]:
     return [name for name in names(i.operands[0]) if is_register(function, name)]
 
 
-class _Translator:
+class _Translator(TensorCores):
     def __init__(self, function: Function, symbols: Symbols, unit: int, counting: bool) -> None:
         self._function, self._symbols, self._unit = function, symbols, unit
         self._counting = counting
@@ -148,7 +160,7 @@ class _Translator:
     def _home(self, name: str, i: Instruction) -> None:
         width = self._function.width(name)
         if (
-            i.op[0] in ("mov", "ld", "selp", "atom", "shfl", "ldu")
+            i.op[0] in ("mov", "ld", "selp", "atom", "shfl", "ldu", "wmma", "mma", "ldmatrix")
             or names(i.operands[0])[0] != name
         ):
             kind = i.op[-1] if i.op[-1] in TYPES else "b32"
@@ -507,7 +519,7 @@ class _Translator:
 
     def _do_ld(self, i: Instruction) -> None:
         kind, registers = i.op[-1], names(i.operands[0])
-        space = _space(i)
+        space = space_of(i)
         if space == "param":
             self._load_param(i, registers, kind)
             return
@@ -536,7 +548,7 @@ class _Translator:
 
     def _do_st(self, i: Instruction) -> None:
         kind, registers = i.op[-1], names(i.operands[1])
-        space = _space(i)
+        space = space_of(i)
         values = [self.read(register, kind) for register in registers]
         if space == "param":
             match = re.fullmatch(r"\[?([\w$]+)(?:\+(\d+))?\]?", i.operands[0])
@@ -581,7 +593,7 @@ class _Translator:
             self._emit(f"m.fence({'cta' in i.op})")
         used = target != "_"
         call = (
-            f"m.atomic({_space(i)!r}, {address}, {offset}, {self._type(kind)}, {name!r}, "
+            f"m.atomic({space_of(i)!r}, {address}, {offset}, {self._type(kind)}, {name!r}, "
             f"({values},), {used})"
         )
         self.write(target, call, kind)
@@ -655,13 +667,6 @@ HELPERS = {
 
 def _nothing(m: Any, registers: list[Any]) -> None:
     """Stands in for a block that is not compiled yet."""
-
-
-def _space(i: Instruction) -> str:
-    return next(
-        (word.partition("::")[0] for word in i.op[1:] if word.partition("::")[0] in SPACES),
-        "generic",
-    )
 
 
 def _viewed(value: str, of: str, to: str, *, fresh: bool = False) -> str:
