@@ -29,15 +29,25 @@ from simt.ptx.integers import (
     highest_bit,
     leading_zeros,
     lookup,
+    packed_limited,
     permuted,
+    product_of_24_bits,
     remainder,
     reversed_bits,
+    saturated_sum,
     shift_left,
     shift_right,
     shift_to_highest,
     wide,
 )
-from simt.ptx.narrow import by_halves, from_bfloat16, in_bfloat16, to_bfloat16
+from simt.ptx.narrow import (
+    by_halves,
+    from_bfloat16,
+    from_float8,
+    in_bfloat16,
+    to_bfloat16,
+    to_float8,
+)
 from simt.ptx.parse import not_covered
 
 __all__ = ["TYPES", "compare", "convert", "operand_kinds", "operation"]
@@ -48,7 +58,7 @@ Operation = Callable[..., Array]
 TYPES: dict[str, Any] = {
     "pred": np.bool_, "b8": np.uint8, "u8": np.uint8, "s8": np.int8,
     "b16": np.uint16, "u16": np.uint16, "s16": np.int16, "f16": np.float16, "bf16": np.uint16,
-    "b32": np.uint32, "u32": np.uint32, "s32": np.int32, "f32": np.float32,
+    "b32": np.uint32, "tf32": np.uint32, "u32": np.uint32, "s32": np.int32, "f32": np.float32,
     "f16x2": np.uint32, "bf16x2": np.uint32,
     "b64": np.uint64, "u64": np.uint64, "s64": np.int64, "f64": np.float64,
 }  # fmt: skip
@@ -142,8 +152,23 @@ def saturated(x: Array) -> Array:
 
 
 def flushed(x: Array) -> Array:
-    """Numbers too small for a float32 of full width as zeros of their sign."""
-    return np.where(np.abs(x) < MIN_NORMAL, np.copysign(np.float32(0), x), x)
+    """Numbers too small for a float of full width as zeros of their sign."""
+    return np.where(np.abs(x) < np.finfo(x.dtype).tiny, np.copysign(x.dtype.type(0), x), x)
+
+
+def flushing(function: Operation) -> Operation:
+    """`.ftz`: an operation to which numbers below full width are zeros, and which gives zeros."""
+
+    def flush(*operands: Array) -> Array:
+        result = function(*(flushed(x) if x.dtype.kind == "f" else x for x in operands))
+        return flushed(result) if result.dtype.kind == "f" else result
+
+    return flush
+
+
+def without_negative(x: Array) -> Array:
+    """`.relu`: zero instead of what is negative; a NaN as the canonical one."""
+    return np.where(np.isnan(x), x.dtype.type(np.nan), np.where(x > 0, x, x.dtype.type(0)))
 
 
 def times(a: Array, b: Array) -> Array:
@@ -216,7 +241,9 @@ def operation(op: tuple[str, ...]) -> Operation:
     elif name in ("mul", "mad") and not floats:
         function = whole(name, words)
     elif name == "mul24" or name == "mad24":
-        function = None
+        function = partial(product_of_24_bits, op)
+    elif not floats and "sat" in words and name in ("add", "sub"):
+        return partial(saturated_sum, minus=name == "sub")
     elif name == "bfind" and "shiftamt" in words:
         function = shift_to_highest
     elif name == "dp2a":
@@ -229,23 +256,16 @@ def operation(op: tuple[str, ...]) -> Operation:
         function = PLAIN.get(name)
     if function is None:
         raise not_covered(".".join(op))
-    steps = [function]
     if "ftz" in words:
-        steps.append(flushed)
-    if "sat" in words:
-        steps.append(saturated)
-    if "relu" in words:
-        raise not_covered(".".join(op))
-    if len(steps) == 1:
-        return function
-    return lambda *operands: _through(steps, *operands)
+        function = flushing(function)
+    for word, step in (("sat", saturated), ("relu", without_negative)):
+        if word in words:
+            function = partial(_then, step, function)
+    return function
 
 
-def _through(steps: list[Operation], *operands: Array) -> Array:
-    result = steps[0](*operands)
-    for step in steps[1:]:
-        result = step(result)
-    return result
+def _then(step: Operation, function: Operation, *operands: Array) -> Array:
+    return step(function(*operands))
 
 
 def operand_kinds(op: tuple[str, ...]) -> list[str]:
@@ -271,6 +291,8 @@ COMPARE: dict[str, Callable[..., Any]] = {
 
 def compare(op: tuple[str, ...]) -> Operation:
     """`setp`: an ordered comparison is false beside a NaN, one that ends in u is true."""
+    if "ftz" in op:
+        return flushing(compare(tuple(word for word in op if word != "ftz")))
     word = op[1]
     if word in ("num", "nan"):
 
@@ -285,6 +307,29 @@ def compare(op: tuple[str, ...]) -> Operation:
     return COMPARE[word]
 
 
+def select_all(op: tuple[str, ...]) -> Operation:
+    """`set`: 1.0 or all bits where a comparison holds, which "and" may join to a predicate."""
+    to, of = op[-2:]
+    test = compare((*op[:-1], of.removesuffix("x2")))
+    join = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}.get(op[2])
+
+    def result(a: Array, b: Array, *other: Array) -> Array:
+        holds = join(test(a, b), other[0]) if join and other else test(a, b)
+        target = np.dtype(TYPES[to.removesuffix("x2")])
+        if to == "bf16":
+            return np.where(holds, np.uint16(0x3F80), np.uint16(0))
+        return np.where(holds, target.type(1) if target.kind == "f" else ~target.type(0), 0).astype(
+            target
+        )
+
+    if not of.endswith("x2"):
+        return result
+    if to.endswith("x2"):
+        return partial(by_halves, result)
+    half = f"{to[0]}16"  # each half says all bits of its own half
+    return partial(by_halves, select_all((*op[:-2], half, of.removesuffix("x2"))))
+
+
 ROUND: dict[str, Callable[..., Any]] = {
     "rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil,
 }  # fmt: skip
@@ -292,9 +337,32 @@ ROUND: dict[str, Callable[..., Any]] = {
 
 def convert(op: tuple[str, ...]) -> Operation:
     """`cvt`: between integers the lower bits, from a float the nearest that there is."""
-    if op[-2].endswith("x2"):
-        return partial(_two_halves, (*op[:-2], op[-2][:-2], op[-1]))
+    to, of = op[-2:]
+    if "pack" in op:
+        return partial(packed_limited, op[3])
+    if of in ("e4m3x2", "e5m2x2"):
+        return partial(_from_two_float8, of[:-2], relu="relu" in op)
+    if to in ("e4m3x2", "e5m2x2"):
+        return partial(_two_float8, to[:-2], relu="relu" in op)
+    if to.endswith("x2"):
+        return partial(_two_halves, (*op[:-2], to[:-2], of))
     return partial(_converted, op)
+
+
+def _from_two_float8(kind: str, x: Array, *, relu: bool) -> Array:
+    halves = from_float8(kind, np.ascontiguousarray(x).view(np.uint8).reshape(*x.shape, 2))
+    halves = without_negative(halves) if relu else halves
+    return np.ascontiguousarray(halves).view(np.uint32)[..., 0]
+
+
+def _two_float8(kind: str, high: Array, *low: Array, relu: bool) -> Array:
+    """Two float32, or the two float16 of a register, as one number of 16 bits."""
+    if not low:
+        both = np.ascontiguousarray(high).view(np.float16).reshape(*high.shape, 2)
+        high, low = both[..., 1], (both[..., 0],)
+    parts = (without_negative(x) if relu else x for x in (high, low[0]))
+    above, below = (to_float8(kind, x).astype(np.uint16) for x in parts)
+    return above << np.uint16(8) | below
 
 
 def _two_halves(op: tuple[str, ...], high: Array, low: Array) -> Array:
@@ -308,6 +376,13 @@ def _converted(op: tuple[str, ...], value: Array) -> Array:
     modes = set(op) & {"rm", "rp", "rz"}
     if of == "bf16":
         value = from_bfloat16(value)
+    if "relu" in op:
+        value = without_negative(value)
+    if "ftz" in op and value.dtype == np.float32:
+        value = flushed(value)
+    if to == "tf32":  # rna: to nearest, a tie away from zero
+        bits = value.view(np.uint32)
+        return np.where(np.isfinite(value), (bits + 0x1000) & 0xFFFFE000, bits).astype(np.uint32)
     if to == "bf16":
         return to_bfloat16(value.astype(np.float32), modes.pop() if modes else "rn")
     target = np.dtype(TYPES[to])

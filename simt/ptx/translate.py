@@ -17,12 +17,21 @@ import numpy as np
 
 from simt.core.findings import Stop
 from simt.core.masks import EMPTY, Mask, split
-from simt.ptx.arithmetic import INLINE, TYPES, compare, convert, operand_kinds, operation
+from simt.ptx.arithmetic import (
+    INLINE,
+    TYPES,
+    compare,
+    convert,
+    operand_kinds,
+    operation,
+    select_all,
+)
 from simt.ptx.first_guesses import first_guesses, strength
 from simt.ptx.flow import ENDS, Graph, ends_block
 from simt.ptx.integers import with_carry
 from simt.ptx.parse import (
     SPACES,
+    WINDOWS,
     Function,
     Instruction,
     is_register,
@@ -30,9 +39,10 @@ from simt.ptx.parse import (
     not_covered,
     space_of,
 )
+from simt.ptx.mbarriers import MbarrierInstructions
 from simt.ptx.tensor_cores import TensorCores
 
-__all__ = ["WINDOWS", "Block", "Code", "translated"]
+__all__ = ["Block", "Code", "translated"]
 
 Symbols = Callable[[str], int | None]  # the address of a symbol, if it is one
 SPECIAL = re.compile(
@@ -50,7 +60,9 @@ NO_RESULT = (
     "stmatrix",
 )  # they write no register
 UNSIGNED = {0: "pred", 8: "u8", 16: "u16", 32: "u32", 64: "u64"}
+TYPE_OF_PAIR = {"e4m3x2": "u16", "e5m2x2": "u16"}
 PACKED = {"b16": 2, "b32": 4, "b64": 8, "b128": 16}
+WIDEST = 16  # bytes of one access; a wider one counts as two
 INDENT = "    "
 
 
@@ -89,17 +101,17 @@ def translated(function: Function, symbols: Symbols, unit: int, *, counting: boo
 def _result_kind(i: Instruction) -> str:
     """The type of what an instruction gives."""
     name, kind = i.op[0], i.op[-1]
-    if name == "setp" or (name == "vote" and i.op[2] != "ballot"):
+    if name == "setp" or (name == "vote" and "ballot" not in i.op):
         return "pred"
     if name in ("popc", "clz", "bfind", "vote", "activemask", "match", "shfl"):
         return "u32"
     if name == "cvt":
-        return i.op[-2]
+        return "u32" if "pack" in i.op else TYPE_OF_PAIR.get(i.op[-2], i.op[-2])
     if name == "set":
-        return i.op[2]
+        return i.op[-2]
     if name == "cvta":
         return "u64"
-    if name == "isspacep":
+    if name == "isspacep" or (name == "mbarrier" and "wait" in i.op[1]):
         return "pred"
     if name in ("mul", "mad") and "wide" in i.op:
         return f"{kind[0]}{2 * int(kind[1:])}"
@@ -116,10 +128,12 @@ def _written_registers(function: Function, i: Instruction) -> list[str]:
         return []
     if i.op[0] in ("bar", "barrier") and "red" not in i.op:
         return []
+    if i.op[0] == "mbarrier" and i.op[1] in ("init", "inval", "expect_tx", "complete_tx"):
+        return []
     return [name for name in names(i.operands[0]) if is_register(function, name)]
 
 
-class _Translator(TensorCores):
+class _Translator(TensorCores, MbarrierInstructions):
     def __init__(self, function: Function, symbols: Symbols, unit: int, counting: bool) -> None:
         self._function, self._symbols, self._unit = function, symbols, unit
         self._counting = counting
@@ -298,7 +312,8 @@ class _Translator(TensorCores):
         """Numbers of several registers: one instruction carries into the next."""
         kind = i.op[-1]
         operands = [self.read(o, kind) for o in i.operands[1:]]
-        operands.append("cc" if i.op[0].endswith("c") else self._constant(0, "u8"))
+        first = self._constant(int(i.op[0] == "sub"), "u8")  # a difference borrows where it is 0
+        operands.append("cc" if i.op[0].endswith("c") else first)
         function = self._object_name(partial(with_carry, i.op))
         self._emit(f"p, cc = {function}({', '.join(operands)})")
         self.write(i.operands[0], "p", kind)
@@ -398,7 +413,11 @@ class _Translator(TensorCores):
     def _do_mov(self, i: Instruction) -> None:
         target, source = i.operands
         kind = i.op[-1]
-        if source.startswith("<"):
+        if len(i.op) == 3:  # vectors
+            self._emit(f"p = {', '.join(self.read(s, kind) for s in names(source))}")
+            for k, register in enumerate(names(target)):
+                self.write(register, f"p[{k}]", kind)
+        elif source.startswith("<"):
             parts = names(source)
             half = f"u{8 * PACKED[kind] // len(parts)}"
             halves = ", ".join(self.read(s, half) for s in parts)
@@ -426,12 +445,12 @@ class _Translator(TensorCores):
 
     def _do_cvt(self, i: Instruction) -> None:
         to, of = i.op[-2:]
-        if to.endswith("x2") and of == "f32" and len(i.operands) == 3:
-            both = ", ".join(self.read(o, of) for o in i.operands[1:])
-            self.write(i.operands[0], f"{self._object_name(convert(i.op))}({both})", to)
-            return
         if to.endswith("x2") or len(i.operands) > 2:
-            raise not_covered(str(i), i.line)
+            kind = "s32" if "pack" in i.op else TYPE_OF_PAIR.get(of, of)
+            values = ", ".join(self.read(o, kind) for o in i.operands[1:])
+            to = "u32" if "pack" in i.op else TYPE_OF_PAIR.get(to, to)
+            self.write(i.operands[0], f"{self._object_name(convert(i.op))}({values})", to)
+            return
         value = self.read(i.operands[1], of)
         plain = len(i.op) == 3 and to[0] in "su" and of[0] in "sub"
         near = i.op[1] == "rn" and of[0] in "sf" and len(i.op) == 4 and "bf16" not in i.op
@@ -468,6 +487,14 @@ class _Translator(TensorCores):
         if opposite:
             self.write(opposite[0], "q", "pred")
 
+    def _do_set(self, i: Instruction) -> None:
+        """As `setp`, of numbers: ones, or all bits of a whole number."""
+        to, of = i.op[-2:]
+        operands = [self.read(o, of) for o in i.operands[1:3]]
+        others = [self.read(o, "pred") for o in i.operands[3:]]
+        call = f"{self._object_name(select_all(i.op))}({', '.join(operands + others)})"
+        self.write(i.operands[0], call, to)
+
     def _do_slct(self, i: Instruction) -> None:
         a, b = (self.read(o, i.op[-2]) for o in i.operands[1:3])
         sign = self.read(i.operands[3], i.op[-1])
@@ -497,8 +524,11 @@ class _Translator(TensorCores):
 
     def _do_cp(self, i: Instruction) -> None:
         """`cp.async`: global memory to shared memory, there when it has been waited for."""
-        if "bulk" in i.op or "mbarrier" in i.op or i.op[1] != "async":
+        if "bulk" in i.op or i.op[1] != "async":
             raise not_covered(str(i), i.line)
+        if "mbarrier" in i.op:
+            self._arrive_when_copied(i)
+            return
         if "commit_group" in i.op or "wait_all" in i.op or "wait_group" in i.op:
             left = int(i.operands[0]) if "wait_group" in i.op else 0
             self._emit("m.commit_copies()" if "wait_group" not in i.op else "pass")
@@ -508,7 +538,8 @@ class _Translator(TensorCores):
         to, start = self.address(i.operands[0])
         of, begin = self.address(i.operands[1])
         size = int(i.operands[2])
-        source_bytes = self.read(i.operands[3], "u32") if len(i.operands) > 3 else "None"
+        sizes = i.operands[3 : len(i.operands) - any("cache_hint" in word for word in i.op)]
+        source_bytes = self.read(sizes[0], "u32") if sizes else "None"
         self._emit(f"m.copy_later({to}, {start}, {of}, {begin}, {size}, {source_bytes})")
 
     def _do_nanosleep(self, i: Instruction) -> None:
@@ -517,6 +548,12 @@ class _Translator(TensorCores):
     def _do_pragma(self, i: Instruction) -> None:
         self._emit("pass")
 
+    _do_prefetch = _do_prefetchu = _do_pragma
+
+    def _do_createpolicy(self, i: Instruction) -> None:
+        """How a cache should treat a line: without an effect here."""
+        self.write(i.operands[0], self._constant(0, "u64"), "u64")
+
     def _do_ld(self, i: Instruction) -> None:
         kind, registers = i.op[-1], names(i.operands[0])
         space = space_of(i)
@@ -524,16 +561,19 @@ class _Translator(TensorCores):
             self._load_param(i, registers, kind)
             return
         address, offset = self.address(i.operands[1])
-        dtype = self._type(kind)
+        dtype, size = self._type(kind), np.dtype(TYPES[kind]).itemsize
         strong = "sys" if id(i) in self._guesses else strength(i)
-        call = f"m.load({space!r}, {address}, {offset}, {dtype}, {len(registers)}, {strong!r})"
-        if len(registers) == 1:
-            self.write(registers[0], call, kind)
-            return
-        self._emit(f"p = {call}")
-        for k, register in enumerate(registers):
-            if register != "_":
-                self.write(register, f"p[..., {k}]", kind)
+        many = min(len(registers), WIDEST // size)  # in one access
+        for first in range(0, len(registers), many):
+            place = f"{space!r}, {address}, {offset + first * size}"
+            call = f"m.load({place}, {dtype}, {many}, {strong!r})"
+            if many == 1:
+                self.write(registers[first], call, kind)
+                continue
+            self._emit(f"p = {call}")
+            for k, register in enumerate(registers[first : first + many]):
+                if register != "_":
+                    self.write(register, f"p[..., {k}]", kind)
 
     _do_ldu = _do_ld
 
@@ -560,11 +600,14 @@ class _Translator(TensorCores):
                 self._emit(f"m.set_param({match[1]!r}, {offset}, {value})")
             return
         address, offset = self.address(i.operands[0])
-        many = f"({', '.join(values)},)" if len(values) > 1 else values[0]
         if "release" in i.op:
             self._do_fence(i)
-        where = f"{space!r}, {address}, {offset}, {self._type(kind)}"
-        self._emit(f"m.store({where}, {many}, {strength(i)!r})")
+        size = np.dtype(TYPES[kind]).itemsize
+        for first in range(0, len(values), WIDEST // size):
+            part = values[first : first + WIDEST // size]
+            many = f"({', '.join(part)},)" if len(part) > 1 else part[0]
+            where = f"{space!r}, {address}, {offset + first * size}, {self._type(kind)}"
+            self._emit(f"m.store({where}, {many}, {strength(i)!r})")
 
     def _do_call(self, i: Instruction) -> None:
         parts = [o.strip() for o in re.split(r",(?![^()]*\))", ", ".join(i.operands))]
@@ -609,8 +652,8 @@ class _Translator(TensorCores):
             self.write(predicate[0], "q", "pred")
 
     def _do_vote(self, i: Instruction) -> None:
-        predicate, mask = self.read(i.operands[1], "pred"), self.read(i.operands[2], "u32")
-        mode = i.op[2]
+        predicate, mode = self.read(i.operands[1], "pred"), i.op[1 + ("sync" in i.op)]
+        mask = self.read(i.operands[2], "u32") if "sync" in i.op else "m.active_mask()"
         kind = "u32" if mode == "ballot" else "pred"
         self.write(i.operands[0], f"m.vote({mode!r}, {predicate}, {mask})", kind)
 
@@ -632,7 +675,6 @@ class _Translator(TensorCores):
 
 
 ATOMICS = ("add", "min", "max", "exch", "and", "or", "xor", "inc", "dec", "cas")
-WINDOWS = {"shared": 1 << 36, "local": 1 << 37}  # where generic addresses of a space begin
 
 
 def put(mask: Mask, old: Any, new: Any) -> Any:
