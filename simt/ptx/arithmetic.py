@@ -192,8 +192,8 @@ PLAIN: dict[str, Operation] = {
 INLINE = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^"}
 
 
-def directed(name: str, mode: str) -> Operation:
-    """A float32 operation that is not rounded to nearest."""
+def directed(name: str, mode: str, kind: str) -> Operation:
+    """An operation of float32 or float64 that is not rounded to nearest."""
     one = np.float32(1)
     exact: dict[str, Operation] = {
         "add": lambda a, b: fused(a, one.reshape(1, 1), b, mode),
@@ -201,10 +201,41 @@ def directed(name: str, mode: str) -> Operation:
         "mul": lambda a, b: rounded(a.astype(np.float64) * b, mode),
         "fma": partial(fused, mode=mode),
         "mad": partial(fused, mode=mode),
+        # in float64 none comes so near to a float32 that it would be rounded to that
+        "div": lambda a, b: rounded(a.astype(np.float64) / b, mode),
+        "rcp": lambda a: rounded(1 / a.astype(np.float64), mode),
+        "sqrt": lambda a: rounded(np.sqrt(a.astype(np.float64)), mode),
     }
     if name not in exact:
         raise not_covered(f"{name}.{mode}")
-    return exact[name]
+    return exact[name] if kind == "f32" else partial(directed_float64, name, mode)
+
+
+def directed_float64(name: str, mode: str, *operands: Array) -> Array:
+    """An operation of float64, rounded down (rm), up (rp) or toward zero (rz)."""
+    nearest = fused if name in ("fma", "mad") else PLAIN[name]
+    near = np.asarray(nearest(*operands))
+    rows = np.broadcast(near, *operands)
+    step = [0 if not all(map(math.isfinite, row)) else beyond(name, *row) for row in rows]
+    above = np.array(step).reshape(rows.shape)  # whether what is exact lies above, or below
+    down = (mode == "rm") | ((mode == "rz") & ((near > 0) | ((near == 0) & (above > 0))))
+    low = np.where(down & (above < 0), np.nextafter(near, -np.inf), near)
+    return np.where(~down & (above > 0), np.nextafter(near, np.inf), low)
+
+
+def beyond(name: str, near: float, *operands: float) -> int:
+    """Whether the exact result lies above (1) or below (-1) a float64, or is that one."""
+    n, (a, *rest) = Fraction(near), map(Fraction, operands)
+    if name == "sqrt":
+        difference = a - n * n
+    elif name in ("div", "rcp"):
+        over, under = (a, rest[0]) if name == "div" else (Fraction(1), a)
+        difference = (over - n * under) * (1 if under > 0 else -1)
+    else:
+        b = rest[0]
+        exact = {"add": a + b, "sub": a - b, "mul": a * b}
+        difference = exact.get(name, a * b + rest[-1]) - n
+    return (difference > 0) - (difference < 0)
 
 
 def whole(name: str, words: set[str]) -> Operation:
@@ -235,7 +266,7 @@ def operation(op: tuple[str, ...]) -> Operation:
     floats = np.dtype(TYPES[kind]).kind == "f"
     modes = words & {"rm", "rp", "rz"}
     if floats and modes and "approx" not in words:
-        function = directed(name, modes.pop()) if kind == "f32" else None
+        function = directed(name, modes.pop(), kind) if kind in ("f32", "f64") else None
     elif name == "mad" and floats:
         function = fused
     elif name in ("mul", "mad") and not floats:

@@ -58,6 +58,7 @@ class Array:
     align: int
     size: int  # bytes; 0 if a launch says how many
     content: bytes = b""
+    pointers: tuple[tuple[int, str, int], ...] = ()  # at which byte, to which variable, how far in
 
 
 @dataclass
@@ -160,15 +161,23 @@ def _array(declaration: re.Match[str], functions: Iterable[str] = ()) -> Array:
     size = _size(declaration["kind"])
     for count in re.findall(r"\[(\d*)\]", declaration["axes"]):
         size *= int(count or 0)
-    content = b""
-    if declaration["init"]:
-        content = b"".join(
-            _bytes(item.strip(), _size(declaration["kind"]), functions)
-            for item in declaration["init"].strip("{}<> ").split(",")
-            if item.strip()
-        )
+    content, pointers, width = b"", [], _size(declaration["kind"])
+    for item in (declaration["init"] or "").strip("{}<> ").split(","):
+        text = re.sub(r"^generic\((.*)\)", r"\1", item.strip())
+        name, _, further = text.partition("+")
+        if re.fullmatch(r"[A-Za-z_$%][\w$]*", name.strip()) and name.strip() not in functions:
+            pointers.append((len(content), name.strip(), int(further or 0)))
+            text = "0"
+        content += _bytes(text, width, functions) if text else b""
     align = int(declaration["align"] or _size(declaration["kind"]))
-    return Array(declaration["name"], declaration["space"], align, size, content.ljust(size, b"\0"))
+    return Array(
+        declaration["name"],
+        declaration["space"],
+        align,
+        size,
+        content.ljust(size, b"\0"),
+        tuple(pointers),
+    )
 
 
 def _bytes(text: str, size: int, functions: Iterable[str]) -> bytes:

@@ -49,6 +49,12 @@ class Memory:
                 allocation = Allocation(array.space, data[: max(array.size, 1)])
                 allocation.readonly = array.space == "const"
                 self.allocations[array.name] = allocation
+        for array in module.arrays.values():
+            for at, name, further in array.pointers:
+                if name not in self.allocations:
+                    raise not_covered(f"a pointer to {name} in a global variable")
+                pointer = np.uint64(self.allocations[name].address + further)
+                self.allocations[array.name].data[at : at + 8] = pointer[None].view(np.uint8)
 
 
 class PtxProgram:

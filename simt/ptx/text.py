@@ -58,7 +58,7 @@ def passing_parameters(text: str) -> str:
         loads = "".join(f"ld.param{_kind(p)} {p['name']}, [{p['name']}$]; " for p in taken)
         registers = "".join(f".reg {_kind(p)} {p['name']}; " for p in (*taken, *given))
         text = text[: head.start()] + words + registers + loads + body + text[stop:]
-    for head in heads:
+    for head in {h["name"]: h for h in heads}.values():
         text = _calls(text, head)
     return text
 

@@ -387,6 +387,11 @@ class _Translator(TensorCores, MbarrierInstructions):
             raise not_covered(f"the address {operand}")
         return self.raw(match[1]), int(match[2] or "0", 0)
 
+    def _space_at(self, i: Instruction, operand: str) -> str:
+        """The memory that an instruction reaches; a variable of the function says it by its name."""
+        array = self._function.arrays.get(re.split(r"[\[\]+ ]", operand)[1])
+        return array.space if array else space_of(i)
+
     def write(self, target: str, value: str, kind: str, *, flops: int = 0) -> None:
         """An assignment to a register, of an expression of the given type."""
         if target == "_":
@@ -560,6 +565,7 @@ class _Translator(TensorCores, MbarrierInstructions):
         if space == "param":
             self._load_param(i, registers, kind)
             return
+        space = self._space_at(i, i.operands[1])
         address, offset = self.address(i.operands[1])
         dtype, size = self._type(kind), np.dtype(TYPES[kind]).itemsize
         strong = "sys" if id(i) in self._guesses else strength(i)
@@ -599,6 +605,7 @@ class _Translator(TensorCores, MbarrierInstructions):
                 offset = int(match[2] or 0) + k * size
                 self._emit(f"m.set_param({match[1]!r}, {offset}, {value})")
             return
+        space = self._space_at(i, i.operands[0])
         address, offset = self.address(i.operands[0])
         if "release" in i.op:
             self._do_fence(i)
