@@ -6,7 +6,7 @@ lie between. Here it writes when it is waited for, and who touches its place bef
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -106,13 +106,15 @@ class AsyncCopies(MemoryAccess):
             if not self.groups[number].any():
                 del self.groups[number]
             if due.any():
-                self.finish_copies(due, lambda copy, number=number: copy.group == number)
+                self.finish_copies(due, [number], "group")
 
-    def finish_copies(self, lanes: Lanes, which: Callable[[Copy], bool]) -> None:
-        """Writes what these threads copy, if their copies are among those."""
+    def finish_copies(self, lanes: Lanes, which: Container[int], field: str) -> None:
+        """Writes what these threads copy, as far as the "number" or "group" is one of those."""
         before, line, copies = self.mask, self.line, []
         for copy in self.copies:
-            now, later = split(copy.mask, lanes) if which(copy) else (EMPTY, copy.mask)
+            now, later = (
+                split(copy.mask, lanes) if getattr(copy, field) in which else (EMPTY, copy.mask)
+            )
             if later is not EMPTY:
                 copies.append(replace(copy, mask=later))
             if now is not EMPTY:

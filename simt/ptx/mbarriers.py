@@ -95,7 +95,7 @@ class Mbarriers(AsyncCopies):
         if self.mask is EMPTY:
             return np.zeros((1, 1), STATE)
         for callback in self.events.fence:
-            callback(self, True)  # noqa: FBT003
+            callback(self, True)
 
         def update(view: View, slot: Any) -> Lanes:
             for callback in self.events.access:
@@ -163,7 +163,7 @@ class Mbarriers(AsyncCopies):
             if now is EMPTY:
                 continue
             lanes = self.spread(True if now is None else now)
-            self.finish_copies(lanes, lambda copy, a=arrival: copy.number < a.number)
+            self.finish_copies(lanes, range(arrival.number), "number")
             self.line, self.mask = arrival.line, now
             one = np.ones((1, 1), int)
             self.arrive_at_mbarrier(arrival.space, arrival.address, one, 0 * one)

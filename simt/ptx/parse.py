@@ -6,7 +6,7 @@ The grammar is that of NVIDIA's "PTX ISA", as far as compilers use it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from zlib import crc32
 
@@ -14,8 +14,8 @@ from simt.core.findings import Finding, Stop
 from simt.ptx.text import HEAD, PARAM, closing, passing_parameters, scoped
 
 __all__ = [
-    "SPACES", "WINDOWS", "Array", "Function", "Instruction", "Module", "files_of", "function_address",
-    "is_register", "names", "not_covered", "parse", "space_of",
+    "SPACES", "WINDOWS", "Array", "Function", "Instruction", "Module", "files_of",
+    "function_address", "is_register", "names", "not_covered", "parse", "space_of",
 ]  # fmt: skip
 
 SPACES = ("global", "shared", "local", "const", "param")

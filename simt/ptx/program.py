@@ -53,8 +53,8 @@ class Memory:
             for at, name, further in array.pointers:
                 if name not in self.allocations:
                     raise not_covered(f"a pointer to {name} in a global variable")
-                pointer = np.uint64(self.allocations[name].address + further)
-                self.allocations[array.name].data[at : at + 8] = pointer[None].view(np.uint8)
+                pointer = (self.allocations[name].address + further).to_bytes(8, "little")
+                self.allocations[array.name].data[at : at + 8] = np.frombuffer(pointer, np.uint8)
 
 
 class PtxProgram:

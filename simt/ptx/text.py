@@ -49,12 +49,9 @@ def passing_parameters(text: str) -> str:
             text = text[: head.start()] + words + text[head.end() :]
             continue
         stop = closing(text, head.end())
-        stores = "".join(f"st.param{_kind(p)} [{p['name']}$], {p['name']}; " for p in given)
-        body = re.sub(
-            r"(@!?%?[\w$]+\s+)?\bret(\.uni)?\s*;",
-            lambda end, s=stores: re.sub(r"\bst", (end[1] or "") + "st", s) + end[0],
-            text[head.end() : stop],
-        )
+        stores = "".join(f"\\1st.param{_kind(p)} [{p['name']}$], {p['name']}; " for p in given)
+        body = text[head.end() : stop]
+        body = re.sub(r"(@!?%?[\w$]+\s+|)\b(ret(?:\.uni)?\s*;)", rf"{stores}\1\2", body)
         loads = "".join(f"ld.param{_kind(p)} {p['name']}, [{p['name']}$]; " for p in taken)
         registers = "".join(f".reg {_kind(p)} {p['name']}; " for p in (*taken, *given))
         text = text[: head.start()] + words + registers + loads + body + text[stop:]

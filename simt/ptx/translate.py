@@ -29,6 +29,7 @@ from simt.ptx.arithmetic import (
 from simt.ptx.first_guesses import first_guesses, strength
 from simt.ptx.flow import ENDS, Graph, ends_block
 from simt.ptx.integers import with_carry
+from simt.ptx.mbarriers import MbarrierInstructions
 from simt.ptx.parse import (
     SPACES,
     WINDOWS,
@@ -39,7 +40,6 @@ from simt.ptx.parse import (
     not_covered,
     space_of,
 )
-from simt.ptx.mbarriers import MbarrierInstructions
 from simt.ptx.tensor_cores import TensorCores
 
 __all__ = ["Block", "Code", "translated"]
@@ -388,7 +388,7 @@ class _Translator(TensorCores, MbarrierInstructions):
         return self.raw(match[1]), int(match[2] or "0", 0)
 
     def _space_at(self, i: Instruction, operand: str) -> str:
-        """The memory that an instruction reaches; a variable of the function says it by its name."""
+        """The memory that an instruction reaches; a variable's name says it too."""
         array = self._function.arrays.get(re.split(r"[\[\]+ ]", operand)[1])
         return array.space if array else space_of(i)
 

@@ -29,7 +29,11 @@ $READ:
 """
 STORE = "mul.lo.s32 %r5, %r1, 3; st.shared.u32 [%rd6], %r5;"
 COPY = "cp.async.ca.shared.global [%rd6], [%rd3], 4;"
-WAIT = "{ .reg .pred done;\nLOOP: mbarrier.test_wait.parity.shared.b64 done, [bar], 0;\n@!done bra LOOP; }"
+WAIT = """
+    { .reg .pred done;
+    LOOP: mbarrier.test_wait.parity.shared.b64 done, [bar], 0;
+    @!done bra LOOP; }
+"""
 TRY = WAIT.replace("test_wait", "try_wait").replace(", 0;", ", 0, 1000;")
 
 
