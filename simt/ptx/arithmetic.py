@@ -43,10 +43,10 @@ from simt.ptx.integers import (
 from simt.ptx.narrow import (
     by_halves,
     from_bfloat16,
-    from_float8,
     in_bfloat16,
     to_bfloat16,
-    to_float8,
+    two_float8,
+    without_negative,
 )
 from simt.ptx.parse import not_covered
 
@@ -166,11 +166,6 @@ def flushing(function: Operation) -> Operation:
     return flush
 
 
-def without_negative(x: Array) -> Array:
-    """`.relu`: zero instead of what is negative; a NaN as the canonical one."""
-    return np.where(np.isnan(x), x.dtype.type(np.nan), np.where(x > 0, x, x.dtype.type(0)))
-
-
 def times(a: Array, b: Array) -> Array:
     return a * b
 
@@ -198,15 +193,12 @@ def directed(name: str, mode: str, kind: str) -> Operation:
     exact: dict[str, Operation] = {
         "add": lambda a, b: fused(a, one.reshape(1, 1), b, mode),
         "sub": lambda a, b: fused(a, one.reshape(1, 1), -b, mode),
-        "mul": lambda a, b: rounded(a.astype(np.float64) * b, mode),
         "fma": partial(fused, mode=mode),
         "mad": partial(fused, mode=mode),
-        # in float64 none comes so near to a float32 that it would be rounded to that
-        "div": lambda a, b: rounded(a.astype(np.float64) / b, mode),
-        "rcp": lambda a: rounded(1 / a.astype(np.float64), mode),
-        "sqrt": lambda a: rounded(np.sqrt(a.astype(np.float64)), mode),
     }
-    if name not in exact:
+    if name in ("mul", "div", "rcp", "sqrt"):  # no float64 of one is a float32 unless it is exact
+        exact[name] = lambda *x: rounded(PLAIN[name](*(y.astype(np.float64) for y in x)), mode)
+    elif name not in exact:
         raise not_covered(f"{name}.{mode}")
     return exact[name] if kind == "f32" else partial(directed_float64, name, mode)
 
@@ -338,27 +330,21 @@ def compare(op: tuple[str, ...]) -> Operation:
     return COMPARE[word]
 
 
-def select_all(op: tuple[str, ...]) -> Operation:
+def set_flags(op: tuple[str, ...]) -> Operation:
     """`set`: 1.0 or all bits where a comparison holds, which "and" may join to a predicate."""
     to, of = op[-2:]
-    test = compare((*op[:-1], of.removesuffix("x2")))
+    if of.endswith("x2"):  # each half sets all bits of its own
+        half = to[:-2] if to.endswith("x2") else f"{to[0]}16"
+        return partial(by_halves, set_flags((*op[:-2], half, of[:-2])))
+    test, target = compare(op), np.dtype(TYPES[to])
+    yes = np.uint16(0x3F80) if to == "bf16" else 1 if target.kind == "f" else -1
     join = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}.get(op[2])
 
-    def result(a: Array, b: Array, *other: Array) -> Array:
+    def flags(a: Array, b: Array, *other: Array) -> Array:
         holds = join(test(a, b), other[0]) if join and other else test(a, b)
-        target = np.dtype(TYPES[to.removesuffix("x2")])
-        if to == "bf16":
-            return np.where(holds, np.uint16(0x3F80), np.uint16(0))
-        return np.where(holds, target.type(1) if target.kind == "f" else ~target.type(0), 0).astype(
-            target
-        )
+        return np.where(holds, np.array(yes).astype(target), target.type(0))
 
-    if not of.endswith("x2"):
-        return result
-    if to.endswith("x2"):
-        return partial(by_halves, result)
-    half = f"{to[0]}16"  # each half says all bits of its own half
-    return partial(by_halves, select_all((*op[:-2], half, of.removesuffix("x2"))))
+    return flags
 
 
 ROUND: dict[str, Callable[..., Any]] = {
@@ -371,29 +357,11 @@ def convert(op: tuple[str, ...]) -> Operation:
     to, of = op[-2:]
     if "pack" in op:
         return partial(packed_limited, op[3])
-    if of in ("e4m3x2", "e5m2x2"):
-        return partial(_from_two_float8, of[:-2], relu="relu" in op)
-    if to in ("e4m3x2", "e5m2x2"):
-        return partial(_two_float8, to[:-2], relu="relu" in op)
+    if "e4m3x2" in op or "e5m2x2" in op:
+        return partial(two_float8, op)
     if to.endswith("x2"):
         return partial(_two_halves, (*op[:-2], to[:-2], of))
     return partial(_converted, op)
-
-
-def _from_two_float8(kind: str, x: Array, *, relu: bool) -> Array:
-    halves = from_float8(kind, np.ascontiguousarray(x).view(np.uint8).reshape(*x.shape, 2))
-    halves = without_negative(halves) if relu else halves
-    return np.ascontiguousarray(halves).view(np.uint32)[..., 0]
-
-
-def _two_float8(kind: str, high: Array, *low: Array, relu: bool) -> Array:
-    """Two float32, or the two float16 of a register, as one number of 16 bits."""
-    if not low:
-        both = np.ascontiguousarray(high).view(np.float16).reshape(*high.shape, 2)
-        high, low = both[..., 1], (both[..., 0],)
-    parts = (without_negative(x) if relu else x for x in (high, low[0]))
-    above, below = (to_float8(kind, x).astype(np.uint16) for x in parts)
-    return above << np.uint16(8) | below
 
 
 def _two_halves(op: tuple[str, ...], high: Array, low: Array) -> Array:

@@ -112,9 +112,8 @@ class AsyncCopies(MemoryAccess):
         """Writes what these threads copy, as far as the "number" or "group" is one of those."""
         before, line, copies = self.mask, self.line, []
         for copy in self.copies:
-            now, later = (
-                split(copy.mask, lanes) if getattr(copy, field) in which else (EMPTY, copy.mask)
-            )
+            chosen = getattr(copy, field) in which
+            now, later = split(copy.mask, lanes) if chosen else (EMPTY, copy.mask)
             if later is not EMPTY:
                 copies.append(replace(copy, mask=later))
             if now is not EMPTY:

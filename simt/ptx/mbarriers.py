@@ -25,7 +25,7 @@ from simt.ptx.parse import Instruction, not_covered, space_of
 __all__ = ["MbarrierInstructions", "Mbarriers"]
 
 Lanes = Any
-STATE = np.dtype(np.uint64)
+STATE, ONE = np.dtype(np.uint64), np.ones((1, 1), np.int64)
 COUNT = (1 << 20) - 1
 EXPECTED, OWED, PHASE = 20, 40, 61  # where these begin in the word
 WINDOW = (1 << 36) - 1  # of generic addresses of shared memory
@@ -110,21 +110,19 @@ class Mbarriers(AsyncCopies):
             places, which = np.unique(slots, return_inverse=True)
             words = view.flat[places]
             if not words.all():
-                raise self._dead(view, int(lanes[~words[which].astype(bool)][0]))
+                who = self.thread_name(int(lanes[words[which] == 0][0]))
+                message = f"{self.text(who)} comes to the mbarrier {view.name}, which is not there"
+                raise self.stop("uninitialized-read", message, who, array=view.name)
             order = np.argsort(which, kind="stable")
-            running = np.cumsum(many[order])
-            first = np.searchsorted(which[order], np.arange(len(places)))
-            earlier = np.empty_like(many)
-            earlier[order] = running - many[order] - (running - many[order])[first][which[order]]
-            fields = _fields(words)
-            sums = np.zeros((2, len(places)), np.int64)
-            np.add.at(sums[0], which, many)
-            np.add.at(sums[1], which, more)
+            running = np.cumsum(many[order]) - many[order]
+            earlier, ranks = np.empty_like(many), which[order]
+            earlier[order] = running - running[np.searchsorted(ranks, ranks)]
+            fields, found = _fields(words), _fields(words[which])
+            sums = [np.bincount(which, x).astype(np.int64) for x in (many, more)]
             if drops:
                 fields = fields._replace(expected=fields.expected - sums[0])
             view.flat[places] = _after(fields, *sums).words
             self.written += 1
-            found = _fields(words[which])
             result = np.zeros(self.blocks * self.threads, STATE)
             before = _after(found, earlier, 0 * earlier) if (earlier > 0).any() else found
             result[lanes] = before.words
@@ -132,18 +130,12 @@ class Mbarriers(AsyncCopies):
 
         return self._each(space, address, 0, STATE, update)
 
-    def _dead(self, view: View, lane: int) -> Stop:
-        who = self.thread_name(lane)
-        message = f"{self.text(who)} comes to the mbarrier {view.name}, which is not initialized"
-        return self.stop("uninitialized-read", message, who, array=view.name)
-
     def arrive_when_copied(self, space: str, address: Lanes, *, more: bool) -> None:
         """`cp.async.mbarrier.arrive`: one arrival `more`, unless it is among those expected."""
         if self.mask is EMPTY:
             return
         if more:
-            one = np.full((1, 1), -1)
-            self.arrive_at_mbarrier(space, address, one, 0 * one)
+            self.arrive_at_mbarrier(space, address, -ONE, 0 * ONE)
         arrival = Arrival(next(self.numbers), self.line, self.mask, space, address)
         self.expected_arrivals.append(arrival)
 
@@ -154,10 +146,8 @@ class Mbarriers(AsyncCopies):
         places = np.unique(self.spread(address).astype(np.int64)[waiting] & WINDOW)
         rest = []
         for arrival in self.expected_arrivals:
-            due = waiting.any(axis=1, keepdims=True) & np.isin(
-                arrival.address.astype(np.int64) & WINDOW, places
-            )
-            now, later = split(arrival.mask, self.spread(due))
+            there = np.isin(arrival.address.astype(np.int64) & WINDOW, places)
+            now, later = split(arrival.mask, self.spread(there & waiting.any(1, keepdims=True)))
             if later is not EMPTY:
                 rest.append(arrival._replace(mask=later))
             if now is EMPTY:
@@ -165,8 +155,7 @@ class Mbarriers(AsyncCopies):
             lanes = self.spread(True if now is None else now)
             self.finish_copies(lanes, range(arrival.number), "number")
             self.line, self.mask = arrival.line, now
-            one = np.ones((1, 1), int)
-            self.arrive_at_mbarrier(arrival.space, arrival.address, one, 0 * one)
+            self.arrive_at_mbarrier(arrival.space, arrival.address, ONE, 0 * ONE)
             self.mask, self.line = before, line
         self.expected_arrivals = rest
 
@@ -213,17 +202,11 @@ class Mbarriers(AsyncCopies):
 class MbarrierInstructions:
     """What the translator makes of their instructions."""
 
-    read: Any
-    write: Any
-    address: Any
-    _emit: Any
-    _constant: Any
-
-    def _mbarrier_at(self, operand: str, i: Instruction) -> str:
+    def _mbarrier_at(self: Any, operand: str, i: Instruction) -> str:
         address, offset = self.address(operand)
         return f"{space_of(i)!r}, {address} + {offset}"
 
-    def _do_mbarrier(self, i: Instruction) -> None:
+    def _do_mbarrier(self: Any, i: Instruction) -> None:
         what, operands = i.op[1], i.operands
         none = self._constant(0, "s32")
         if what == "pending_count":
@@ -251,6 +234,6 @@ class MbarrierInstructions:
         else:
             raise not_covered(str(i), i.line)
 
-    def _arrive_when_copied(self, i: Instruction) -> None:
+    def _arrive_when_copied(self: Any, i: Instruction) -> None:
         where = self._mbarrier_at(i.operands[0], i)
         self._emit(f"m.arrive_when_copied({where}, more={'noinc' not in i.op})")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "by_halves", "from_bfloat16", "from_float8", "in_bfloat16", "to_bfloat16", "to_float8",
+    "by_halves", "from_bfloat16", "in_bfloat16", "to_bfloat16", "two_float8", "without_negative",
 ]  # fmt: skip
 
 Array = Any  # of NumPy
@@ -65,3 +65,22 @@ def to_float8(kind: str, x: Array) -> Array:
     tie = size == middle[np.minimum(code, top - 1)]
     code = np.where(np.isnan(size), 0x7F, np.minimum(code + (tie & (code % 2 == 1)), top))
     return (code + 128 * np.signbit(x)).astype(np.uint8)
+
+
+def without_negative(x: Array) -> Array:
+    """`.relu`: zero instead of what is negative; a NaN as the canonical one."""
+    return np.where(np.isnan(x), x.dtype.type(np.nan), np.where(x > 0, x, x.dtype.type(0)))
+
+
+def two_float8(op: tuple[str, ...], high: Array, *low: Array) -> Array:
+    """`cvt` from or to two numbers of 8 bits, which are two float32 or a register's two float16."""
+    last = without_negative if "relu" in op else lambda x: x
+    flat = np.ascontiguousarray(high)
+    if op[-1] in ("e4m3x2", "e5m2x2"):
+        halves = from_float8(op[-1][:-2], flat.view(np.uint8).reshape(*high.shape, 2))
+        return np.ascontiguousarray(last(halves)).view(np.uint32)[..., 0]
+    if not low:
+        both = flat.view(np.float16).reshape(*high.shape, 2)
+        high, low = both[..., 1], (both[..., 0],)
+    above, below = (to_float8(op[-2][:-2], last(x)).astype(np.uint16) for x in (high, *low))
+    return above << np.uint16(8) | below

@@ -20,7 +20,8 @@ __all__ = [
 
 SPACES = ("global", "shared", "local", "const", "param")
 WINDOWS = {"shared": 1 << 36, "local": 1 << 37}  # where generic addresses of a space begin
-WIDTHS = {"pred": 0, "8": 8, "16": 16, "32": 32, "64": 64}  # bits; a predicate has none
+# bits of registers; a predicate has none
+WIDTHS = {"pred": 0, "8": 8, "16": 16, "16x2": 32, "32": 32, "64": 64}
 
 
 def not_covered(what: str, line: int | None = None) -> Stop:
@@ -170,14 +171,8 @@ def _array(declaration: re.Match[str], functions: Iterable[str] = ()) -> Array:
             text = "0"
         content += _bytes(text, width, functions) if text else b""
     align = int(declaration["align"] or _size(declaration["kind"]))
-    return Array(
-        declaration["name"],
-        declaration["space"],
-        align,
-        size,
-        content.ljust(size, b"\0"),
-        tuple(pointers),
-    )
+    name, space, content = declaration["name"], declaration["space"], content.ljust(size, b"\0")
+    return Array(name, space, align, size, content, tuple(pointers))
 
 
 def _bytes(text: str, size: int, functions: Iterable[str]) -> bytes:
@@ -229,17 +224,11 @@ def _read(fn: Function, statement: str, line: int) -> None:
     if statement.endswith(":"):
         fn.labels[statement[:-1]] = len(fn.instructions)
     elif registers := re.match(r"\.reg ?\.(\w+) (.*)", statement):
-        bits = (
-            "32"
-            if registers[1].endswith("x2")
-            else re.sub(r"^(b|f|s|u|bf)(?=\d)", "", registers[1])
-        )
+        bits = re.sub(r"^(b|f|s|u|bf)(?=\d)", "", registers[1])
         for name in registers[2].split(","):
             base, _, count = name.strip(" >").partition("<")
-            every = (
-                [base] if base[0] == "%" or not count else [f"{base}{k}" for k in range(int(count))]
-            )
-            fn.registers |= dict.fromkeys(every, WIDTHS[bits])
+            several = range(int(count)) if count and base[0] != "%" else ()
+            fn.registers |= dict.fromkeys([f"{base}{k}" for k in several] or [base], WIDTHS[bits])
     elif statement.startswith((".branchtargets", ".calltargets")):
         label = next(name for name, at in fn.labels.items() if at == len(fn.instructions))
         targets = statement.partition(" ")[2].split(",")

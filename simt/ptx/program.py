@@ -169,7 +169,7 @@ class PtxProgram:
             for i in function.instructions:
                 if i.op[0] == "cp" and len(i.operands) > 2:
                     sizes.add(int(i.operands[2]))
-                if i.op[0] in ("wmma", "ldmatrix", "stmatrix", "mbarrier") and space == "shared":
+                if i.op[0] in ("wmma", "ldmatrix", "mbarrier") and space == "shared":
                     sizes |= {2, 8, 16}
                 if space == "local" and "vprintf" in i.operands:
                     sizes |= {4, 8}  # what it prints, by its format

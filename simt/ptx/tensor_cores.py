@@ -1,4 +1,4 @@
-"""Tensor cores: `wmma`, `mma.sync`, and the loads and stores of 8×8 matrices that go with them.
+"""Tensor cores: `wmma`, `mma.sync`, and `ldmatrix`, which loads 8×8 matrices for them.
 
 A fragment is cut into tiles of 8 rows that lie in the warp as the PTX ISA draws those of
 `mma.sync`: lane 4·row + column holds p neighbors of a row, p being what fits a register (two of
@@ -24,16 +24,16 @@ import numpy as np
 from simt.core.masks import EMPTY, split
 from simt.intrinsics.sync import returned
 from simt.intrinsics.warps import WARP, from_rows, warp_rows
-from simt.ptx.narrow import from_bfloat16, from_float8
+from simt.ptx.arithmetic import TYPES
+from simt.ptx.narrow import from_bfloat16
 from simt.ptx.parse import Instruction, names, not_covered, space_of
 
 __all__ = ["TensorCores"]
 
 Lanes = Any
 BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s32": 32, "s8": 8, "u8": 8,
-        "s4": 4, "u4": 4, "b1": 1, "e4m3": 8, "e5m2": 8}  # fmt: skip
+        "s4": 4, "u4": 4, "b1": 1}  # fmt: skip
 ROWS = 8  # of a tile
-ROW = np.dtype(np.uint16), 8  # of a matrix that ldmatrix loads
 
 
 def _small(words: Lanes, bits: int, *, signed: bool) -> Lanes:
@@ -52,8 +52,6 @@ DECODE: dict[str, Callable[[Lanes], Lanes]] = {
     "s32": lambda x: x.view(np.int32), "s8": lambda x: x.view(np.int8),
     "u8": lambda x: x.view(np.uint8), "s4": partial(_small, bits=4, signed=True),
     "u4": partial(_small, bits=4, signed=False), "b1": partial(_small, bits=1, signed=False),
-    "e4m3": lambda x: from_float8("e4m3", x.view(np.uint8)),
-    "e5m2": lambda x: from_float8("e5m2", x.view(np.uint8)),
 }  # fmt: skip
 
 
@@ -69,11 +67,6 @@ class Fragment(NamedTuple):
     def word(self) -> str:
         """The type of a register."""
         return "u64" if self.kind == "f64" else "u32"
-
-    @property
-    def register(self) -> np.dtype[Any]:
-        """The same as NumPy names it."""
-        return np.dtype(np.uint64 if self.kind == "f64" else np.uint32)
 
 
 def _fragments(shape: str, types: list[str]) -> tuple[Fragment, Fragment, Fragment, Fragment]:
@@ -102,8 +95,7 @@ def _places(fragment: Fragment) -> tuple[Lanes, Lanes]:
 
 def _whole_warps(m: Any, name: str) -> None:
     """Stops the launch if some lanes of a warp are here and others are not."""
-    everybody = m.threads % WARP == 0
-    if m.mask is EMPTY or (m.mask is None and everybody):
+    if m.mask is EMPTY or (m.mask is None and m.threads % WARP == 0):
         return
     here = warp_rows(m, m.spread(True if m.mask is None else m.mask))
     rows, lanes = np.nonzero(~here & here.any(axis=1, keepdims=True))
@@ -129,7 +121,7 @@ def _matrix(m: Any, fragment: Fragment, registers: tuple[Lanes, ...]) -> Lanes:
     """The matrix of each warp as float64, (warps, rows, columns)."""
     row, column = _places(fragment)
     words = np.stack([warp_rows(m, m.spread(r)) for r in registers], axis=-1)
-    numbers = DECODE[fragment.kind](words.view(fragment.register))[..., : row.shape[1]]
+    numbers = DECODE[fragment.kind](words.view(TYPES[fragment.word]))[..., : row.shape[1]]
     matrix = np.empty((len(words), fragment.rows, fragment.columns))
     matrix[:, row, column] = numbers
     return matrix
@@ -153,31 +145,26 @@ def product(
     else:
         result = total.astype(f"f{BITS[to.kind] // 8}")
     row, column = _places(to)
-    words = np.ascontiguousarray(result[:, row, column]).view(to.register)
+    words = np.ascontiguousarray(result[:, row, column]).view(TYPES[to.word])
     return [from_rows(m, words[..., k]) for k in range(words.shape[-1])]
 
 
 # --- loads and stores
 
 
-def _accesses(m: Any, f: Fragment, contiguous: bool, ld: Lanes) -> tuple[list[Lanes], int]:
-    """How many bytes from the first element each access of a lane goes, and its elements."""
-    lane = np.arange(m.threads) % WARP
-    row, column = (x[lane].astype(np.int64) for x in _places(f))
-    ld = np.asarray(ld).astype(np.int64)
+def _accesses(
+    m: Any, f: Fragment, contiguous: bool, ld: Lanes
+) -> tuple[list[Lanes], np.dtype[Any], int]:
+    """How many bytes from the first element each access of a lane goes, its type and numbers."""
+    lane, bits = np.arange(m.threads) % WARP, BITS[f.kind]
+    x, y = (place[lane].astype(np.int64) for place in _places(f))
+    if not contiguous:
+        x, y = y, x
     step = f.together if contiguous else 1
-    places = [
-        (row[:, k] * ld + column[:, k]) if contiguous else (column[:, k] * ld + row[:, k])
-        for k in range(0, row.shape[1], step)
-    ]
-    return [p * BITS[f.kind] // 8 for p in places], step
-
-
-def _element(f: Fragment, step: int) -> tuple[np.dtype[Any], int]:
-    """The type and the number of what one access reaches; smaller numbers than bytes as words."""
-    return (
-        (np.dtype(np.uint32), 1) if BITS[f.kind] < 8 else (np.dtype(f"u{BITS[f.kind] // 8}"), step)
-    )
+    places = x * np.asarray(ld).astype(np.int64)[..., None] + y
+    offsets = [places[..., k] * bits // 8 for k in range(0, x.shape[1], step)]
+    # numbers smaller than a byte come as words
+    return offsets, *((np.dtype("u4"), 1) if bits < 8 else (np.dtype(f"u{bits // 8}"), step))
 
 
 def load_matrix(
@@ -185,12 +172,11 @@ def load_matrix(
 ) -> list[Lanes]:  # fmt: skip
     """`wmma.load`: the registers of a matrix whose rows (or columns) lie `ld` elements apart."""
     _whole_warps(m, "wmma.load")
-    offsets, step = _accesses(m, fragment, contiguous, ld)
-    dtype, many = _element(fragment, step)
+    offsets, dtype, many = _accesses(m, fragment, contiguous, ld)
     parts = [m.load(space, address + offset, 0, dtype, many) for offset in offsets]
     shape = m.blocks, m.threads, many
     loaded = [np.broadcast_to(p if many > 1 else p[..., None], shape) for p in parts]
-    words = np.concatenate(loaded, axis=-1).view(fragment.register)
+    words = np.concatenate(loaded, axis=-1).view(TYPES[fragment.word])
     return [words[..., k % words.shape[-1]] for k in range(count)]
 
 
@@ -200,25 +186,11 @@ def store_matrix(
 ) -> None:  # fmt: skip
     """`wmma.store`."""
     _whole_warps(m, "wmma.store")
-    offsets, step = _accesses(m, fragment, contiguous, ld)
-    dtype, many = _element(fragment, step)
+    offsets, dtype, many = _accesses(m, fragment, contiguous, ld)
     words = np.stack([m.spread(r) for r in registers], axis=-1).view(dtype)
     for k, offset in enumerate(offsets):
         numbers = tuple(words[..., k * many + n] for n in range(many))
         m.store(space, address + offset, 0, dtype, numbers if many > 1 else numbers[0])
-
-
-def _rows_of(m: Any, count: int) -> Any:
-    """The lanes that give the address of a row, as a mask."""
-    return split(m.mask, (np.arange(m.threads) % WARP < ROWS * count)[None, :])[0]
-
-
-def _source(number: int, *, transposed: bool) -> tuple[Lanes, Lanes]:
-    """Which lane holds the row, and where in it, of the two numbers of a lane of a matrix."""
-    lane, pair = np.arange(WARP)[:, None], np.arange(2)
-    row, column = lane // 4 + 0 * pair, lane % 4 * 2 + pair
-    row, column = (column, row) if transposed else (row, column)
-    return ROWS * number + row, column
 
 
 def load_rows(
@@ -226,36 +198,19 @@ def load_rows(
 ) -> list[Lanes]:
     """`ldmatrix`: lanes 8·j to 8·j + 7 give the rows of matrix j, each of 16 bytes."""
     _whole_warps(m, "ldmatrix")
-    before, dtype = m.mask, ROW[0]
-    m.mask = _rows_of(m, count)
-    loaded = m.load(space, address, offset, *ROW) if m.mask is not EMPTY else np.zeros(8, dtype)
+    if m.mask is EMPTY:
+        return [np.zeros((1, 1), np.uint32)] * count
+    before, lanes = m.mask, (np.arange(m.threads) % WARP < ROWS * count)[None, :]
+    m.mask = split(before, lanes)[0]  # who gives an address
+    loaded = m.load(space, address, offset, np.dtype(np.uint16), 8)
     m.mask = before
     loaded = np.broadcast_to(loaded, (m.blocks, m.threads, 8))
     rows = np.stack([warp_rows(m, loaded[..., k]) for k in range(8)], axis=-1)
-    results = []
-    for number in range(count):
-        lane, column = _source(number, transposed=transposed)
-        words = np.ascontiguousarray(rows[:, lane, column]).view(np.uint32)
-        results.append(from_rows(m, words[..., 0]))
-    return results
-
-
-def store_rows(
-    m: Any, transposed: bool, space: str, address: Lanes, offset: int, registers: tuple[Lanes, ...]
-) -> None:
-    """`stmatrix`: the inverse of `ldmatrix`."""
-    _whole_warps(m, "stmatrix")
-    rows = np.zeros((m.blocks * m.warps, WARP, 8), np.uint16)
-    for number, register in enumerate(registers):
-        words = np.ascontiguousarray(warp_rows(m, m.spread(register)))
-        rows[(slice(None), *_source(number, transposed=transposed))] = words[..., None].view(
-            np.uint16
-        )
-    before = m.mask
-    m.mask = _rows_of(m, len(registers))
-    numbers = tuple(from_rows(m, rows[..., k]) for k in range(8))
-    m.store(space, address, offset, ROW[0], numbers)
-    m.mask = before
+    lane, pair = np.arange(WARP)[:, None], np.arange(2)
+    row, column = np.broadcast_arrays(lane // 4, lane % 4 * 2 + pair)
+    row, column = (column, row) if transposed else (row, column)
+    parts = (rows[:, ROWS * number + row, column] for number in range(count))
+    return [from_rows(m, np.ascontiguousarray(p).view(np.uint32)[..., 0]) for p in parts]
 
 
 # --- translation
@@ -268,21 +223,15 @@ def _shape(i: Instruction) -> str:
 class TensorCores:
     """What the translator makes of their instructions."""
 
-    read: Any
-    write: Any
-    address: Any
-    _emit: Any
-    _object_name: Any
-
-    def _registers(self, operand: str, word: str) -> str:
+    def _registers(self: Any, operand: str, word: str) -> str:
         return f"({', '.join(self.read(r, word) for r in names(operand))},)"
 
-    def _write_all(self, operand: str, call: str, word: str) -> None:
+    def _write_all(self: Any, operand: str, call: str, word: str) -> None:
         self._emit(f"p = {call}")
         for k, register in enumerate(names(operand)):
             self.write(register, f"p[{k}]", word)
 
-    def _do_mma(self, i: Instruction) -> None:
+    def _do_mma(self: Any, i: Instruction) -> None:
         shape, types = _shape(i), [word for word in i.op if word in BITS]
         if len(types) == 2:  # of D and C: A and B hold float16
             types = [types[0], "f16", "f16", types[1]]
@@ -296,7 +245,7 @@ class TensorCores:
         call = f"{self._object_name(product)}(m, {what})"
         self._write_all(i.operands[0], call, fragments[0].word)
 
-    def _do_wmma(self, i: Instruction) -> None:
+    def _do_wmma(self: Any, i: Instruction) -> None:
         if "load" not in i.op and "store" not in i.op:
             self._do_mma(i)
             return
@@ -316,18 +265,11 @@ class TensorCores:
             values = self._registers(registers, fragment.word)
             self._emit(f"{self._object_name(store_matrix)}({begin}{where}, {values})")
 
-    def _do_ldmatrix(self, i: Instruction) -> None:
+    def _do_ldmatrix(self: Any, i: Instruction) -> None:
         if "m8n8" not in i.op or i.op[-1] != "b16":
             raise not_covered(str(i), i.line)
-        load = i.op[0] == "ldmatrix"
-        registers, memory = i.operands if load else i.operands[::-1]
+        registers, memory = i.operands
         address, offset = self.address(memory)
         where = f"m, {'trans' in i.op}, {space_of(i)!r}, {address}, {offset}"
-        if load:
-            call = f"{self._object_name(load_rows)}({where}, {len(names(registers))})"
-            self._write_all(registers, call, "u32")
-        else:
-            values = self._registers(registers, "u32")
-            self._emit(f"{self._object_name(store_rows)}({where}, {values})")
-
-    _do_stmatrix = _do_ldmatrix
+        call = f"{self._object_name(load_rows)}({where}, {len(names(registers))})"
+        self._write_all(registers, call, "u32")

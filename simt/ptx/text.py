@@ -7,8 +7,8 @@ functions that take and return registers take and return parameters instead.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
+from itertools import accumulate
 
 __all__ = ["HEAD", "PARAM", "closing", "passing_parameters", "scoped", "statements"]
 
@@ -44,10 +44,9 @@ def passing_parameters(text: str) -> str:
     heads = [h for h in HEAD.finditer(text) if ".reg" in f"{h['results']}{h['params']}"]
     for head in reversed(heads):
         taken, given = (list(PARAM.finditer(head[g] or "")) for g in ("params", "results"))
-        words = re.sub(r"\.reg\b(.*?)(%?[\w$]+)(?=\s*[,)])", r".param\1\2$", head[0])
         if head["end"] == ";":
-            text = text[: head.start()] + words + text[head.end() :]
             continue
+        words = re.sub(r"\.reg\b(.*?)(%?[\w$]+)(?=\s*[,)])", r".param\1\2$", head[0])
         stop = closing(text, head.end())
         stores = "".join(f"\\1st.param{_kind(p)} [{p['name']}$], {p['name']}; " for p in given)
         body = text[head.end() : stop]
@@ -66,26 +65,19 @@ def _kind(p: re.Match[str]) -> str:
 
 def _calls(text: str, head: re.Match[str]) -> str:
     """A text with the calls of one such function rewritten."""
-    taken, given = (list(PARAM.finditer(head[g] or "")) for g in ("params", "results"))
 
     def call(found: re.Match[str]) -> str:
-        results, values = (
-            [v.strip() for v in (found[g] or "").split(",") if v.strip()] for g in (1, 2)
-        )
-        name = head["name"]
-        places = [f"{name}$in{k}" for k in range(len(values))]
-        backs = [f"{name}$out{k}" for k in range(len(results))]
-        before = [
-            f"st.param{_kind(p)} [{place}], {value};"
-            for p, place, value in zip(taken, places, values, strict=True)
-        ]
-        after = [
-            f"ld.param{_kind(p)} {register}, [{back}];"
-            for p, back, register in zip(given, backs, results, strict=True)
-        ]
-        first = f"({', '.join(backs)}), " if backs else ""
-        last = f", ({', '.join(places)})" if places else ""
-        return " ".join((*before, f"call {first}{name}{last};", *after))
+        moves, places = [], []
+        for side, group, form in (("params", 2, "st.param{0} [{1}], {2};"),
+                                  ("results", 1, "ld.param{0} {2}, [{1}];")):  # fmt: skip
+            values = re.findall(r"[^,\s]+", found[group] or "")
+            places.append([f"{head['name']}${side}{k}" for k in range(len(values))])
+            params = PARAM.finditer(head[side] or "")
+            three = zip(map(_kind, params), places[-1], values, strict=True)
+            moves.append("".join(form.format(*each) for each in three))
+        taken, given = (f"({', '.join(p)})" if p else "" for p in places)
+        first, last = given and f"{given}, ", taken and f", {taken}"
+        return f"{moves[0]} call {first}{head['name']}{last}; {moves[1]}"
 
     pattern = rf"call(?:\.uni)?\s*(?:\(([^)]*)\)\s*,)?\s*{re.escape(head['name'])}\s*"
     return re.sub(pattern + r"(?:,\s*\(([^)]*)\))?\s*;", call, text)
@@ -107,47 +99,35 @@ def statements(body: str) -> Iterator[str]:
 
 def _declared(statement: str) -> Scope:
     """The labels, and the registers with their parts, that a statement declares."""
-    if statement.endswith(":"):
-        return {statement[:-1]: (statement[:-1], 1)}
     if registers := re.match(r"\.reg ?(?:\.v(\d) ?)?\.\w+ (.*)", statement):
         names = (re.sub(r"<\d+>", "", n.strip()) for n in registers[2].split(","))
         return {name: (name, int(registers[1] or 1)) for name in names}
-    return {}
+    return {statement[:-1]: (statement[:-1], 1)} if statement.endswith(":") else {}
 
 
 def scoped(body: str) -> Iterator[str]:
-    """Labels and statements without braces, each name that several scopes declare made unique."""
-    code = list(statements(body))
+    """Labels and statements without braces; what an inner scope declares gets a name of its own."""
+    code = ["{", *statements(body), "}"]
     declared = [_declared(s) for s in code]
-    times = Counter(name for names in declared for name in names)
+    depths = list(accumulate((s == "{") - (s == "}") for s in code))
     vectors = any(parts > 1 for names in declared for _, parts in names.values())
-    if not vectors and not any(n > 1 for n in times.values()):
+    if not vectors and not any(n for n, depth in zip(declared, depths, strict=True) if depth > 1):
         yield from (s for s in code if s not in "{}")
         return
     scopes: list[Scope] = []
-    for at, statement in enumerate(["{", *code]):
+    for at, statement in enumerate(code):
         if statement == "{":
-            scopes.append(_names_of_scope(declared[at:], code[at:], at, times, inner=at > 0))
+            scopes.append({})
+            for depth, names in zip(depths[at:], declared[at:], strict=True):
+                if depth < depths[at]:
+                    break
+                if depth == depths[at]:
+                    inner = f"${at}_" if at else ""
+                    scopes[-1] |= {n: (n + inner, parts) for n, (_, parts) in names.items()}
         elif statement == "}":
             scopes.pop()
         else:
             yield from _renamed(statement, scopes)
-
-
-def _names_of_scope(
-    declared: list[Scope], code: list[str], number: int, times: Counter[str], *, inner: bool
-) -> Scope:  # fmt: skip
-    """What a scope itself declares, up to the brace that ends it."""
-    scope, depth = Scope(), 0
-    for names, statement in zip(declared, code, strict=True):
-        depth += (statement == "{") - (statement == "}")
-        if depth < 0:
-            break
-        if depth == 0:
-            for name, (_, parts) in names.items():
-                again = inner and times[name] > 1
-                scope[name] = f"{name}${number}_" if again else name, parts
-    return scope
 
 
 def _renamed(statement: str, scopes: list[Scope]) -> Iterator[str]:
@@ -166,15 +146,13 @@ def _renamed(statement: str, scopes: list[Scope]) -> Iterator[str]:
 
     if statement.endswith(":"):
         yield NAME.sub(kept, statement[:-1]) + ":"
-    elif registers := re.match(r"(\.reg) ?(?:\.v\d ?)?(\.\w+) (.*)", statement):
+    elif registers := re.match(r"\.reg ?(\.v\d ?)?(\.\w+) (.*)", statement):
         for declared in registers[3].split(","):
             base, _, count = declared.strip(" >").partition("<")
-            if base[0] == "%":
-                yield f".reg {registers[2]} {NAME.sub(kept, declared)}"
-                continue
-            every = [f"{base}{k}" for k in range(int(count))] if count else [base]
-            words = ", ".join(NAME.sub(kept, name).strip("<>") for name in every)
-            yield f".reg {registers[2]} {words}"
+            several = range(int(count)) if count and registers[1] else ()
+            every = [f"{base}{k}" for k in several] or [declared]
+            names = ", ".join(NAME.sub(kept, name).strip("<> ") for name in every)
+            yield f".reg {registers[2]} {names}"
     elif statement.startswith("."):
         yield statement
     else:

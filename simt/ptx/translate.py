@@ -17,29 +17,12 @@ import numpy as np
 
 from simt.core.findings import Stop
 from simt.core.masks import EMPTY, Mask, split
-from simt.ptx.arithmetic import (
-    INLINE,
-    TYPES,
-    compare,
-    convert,
-    operand_kinds,
-    operation,
-    select_all,
-)
+from simt.ptx.arithmetic import INLINE, TYPES, compare, convert, operand_kinds, operation, set_flags
 from simt.ptx.first_guesses import first_guesses, strength
 from simt.ptx.flow import ENDS, Graph, ends_block
 from simt.ptx.integers import with_carry
 from simt.ptx.mbarriers import MbarrierInstructions
-from simt.ptx.parse import (
-    SPACES,
-    WINDOWS,
-    Function,
-    Instruction,
-    is_register,
-    names,
-    not_covered,
-    space_of,
-)
+from simt.ptx.parse import WINDOWS, Function, Instruction, is_register, names, not_covered, space_of
 from simt.ptx.tensor_cores import TensorCores
 
 __all__ = ["Block", "Code", "translated"]
@@ -49,16 +32,7 @@ SPECIAL = re.compile(
     r"%(n?tid|n?ctaid)\.[xyz]|%laneid|%n?warpid|%lanemask_\w\w|%clock\w*|%globaltimer\w*"
     r"|%smid|%nsmid|%gridid|%envreg\d+|%dynamic_smem_size|%total_smem_size|WARP_SZ"
 )
-NO_RESULT = (
-    *ENDS,
-    "st",
-    "red",
-    "membar",
-    "fence",
-    "nanosleep",
-    "cp",
-    "stmatrix",
-)  # they write no register
+NO_RESULT = (*ENDS, "st", "red", "membar", "fence", "nanosleep", "cp", "prefetch", "prefetchu")
 UNSIGNED = {0: "pred", 8: "u8", 16: "u16", 32: "u32", 64: "u64"}
 TYPE_OF_PAIR = {"e4m3x2": "u16", "e5m2x2": "u16"}
 PACKED = {"b16": 2, "b32": 4, "b64": 8, "b128": 16}
@@ -441,7 +415,7 @@ class _Translator(TensorCores, MbarrierInstructions):
             self.write(target, self.read(source, kind), kind)
 
     def _do_cvta(self, i: Instruction) -> None:
-        space = next((word for word in i.op if word in SPACES), "global")
+        space = space_of(i)
         value = self.read(i.operands[1], "s64")
         if space in ("shared", "local"):
             base = self._object_name(np.array([[WINDOWS[space]]], np.int64))
@@ -449,11 +423,10 @@ class _Translator(TensorCores, MbarrierInstructions):
         self.write(i.operands[0], value, "s64")
 
     def _do_cvt(self, i: Instruction) -> None:
-        to, of = i.op[-2:]
-        if to.endswith("x2") or len(i.operands) > 2:
+        to, of = _result_kind(i), i.op[-1]
+        if i.op[-2].endswith("x2") or len(i.operands) > 2:
             kind = "s32" if "pack" in i.op else TYPE_OF_PAIR.get(of, of)
             values = ", ".join(self.read(o, kind) for o in i.operands[1:])
-            to = "u32" if "pack" in i.op else TYPE_OF_PAIR.get(to, to)
             self.write(i.operands[0], f"{self._object_name(convert(i.op))}({values})", to)
             return
         value = self.read(i.operands[1], of)
@@ -497,7 +470,7 @@ class _Translator(TensorCores, MbarrierInstructions):
         to, of = i.op[-2:]
         operands = [self.read(o, of) for o in i.operands[1:3]]
         others = [self.read(o, "pred") for o in i.operands[3:]]
-        call = f"{self._object_name(select_all(i.op))}({', '.join(operands + others)})"
+        call = f"{self._object_name(set_flags(i.op))}({', '.join(operands + others)})"
         self.write(i.operands[0], call, to)
 
     def _do_slct(self, i: Instruction) -> None:
@@ -543,21 +516,13 @@ class _Translator(TensorCores, MbarrierInstructions):
         to, start = self.address(i.operands[0])
         of, begin = self.address(i.operands[1])
         size = int(i.operands[2])
-        sizes = i.operands[3 : len(i.operands) - any("cache_hint" in word for word in i.op)]
-        source_bytes = self.read(sizes[0], "u32") if sizes else "None"
+        source_bytes = self.read(i.operands[3], "u32") if len(i.operands) > 3 else "None"
         self._emit(f"m.copy_later({to}, {start}, {of}, {begin}, {size}, {source_bytes})")
-
-    def _do_nanosleep(self, i: Instruction) -> None:
-        self._emit("pass")
 
     def _do_pragma(self, i: Instruction) -> None:
         self._emit("pass")
 
-    _do_prefetch = _do_prefetchu = _do_pragma
-
-    def _do_createpolicy(self, i: Instruction) -> None:
-        """How a cache should treat a line: without an effect here."""
-        self.write(i.operands[0], self._constant(0, "u64"), "u64")
+    _do_nanosleep = _do_prefetch = _do_prefetchu = _do_pragma
 
     def _do_ld(self, i: Instruction) -> None:
         kind, registers = i.op[-1], names(i.operands[0])

@@ -39,7 +39,8 @@ FRAGMENTS: dict[str, tuple[int, Places, int, Places]] = {
 }  # fmt: skip
 CASES = [
     ("m16n8k8", "f16 f16 f16 f16"), ("m16n8k8", "f32 f16 f16 f32"),
-    ("m16n8k8", "f32 bf16 bf16 f32"), ("m16n8k16", "f16 f16 f16 f16"), ("m16n8k16", "f32 f16 f16 f32"),
+    ("m16n8k8", "f32 bf16 bf16 f32"), ("m16n8k16", "f16 f16 f16 f16"),
+    ("m16n8k16", "f32 f16 f16 f32"),
     ("m16n8k16", "f32 bf16 bf16 f32"), ("m16n8k4", "f32 tf32 tf32 f32"),
     ("m16n8k8", "f32 tf32 tf32 f32"), ("m8n8k4", "f64 f64 f64 f64"),
     ("m16n8k16", "f64 f64 f64 f64"), ("m16n8k16", "s32 s8 s8 s32"), ("m16n8k16", "s32 u8 s8 s32"),
@@ -189,7 +190,7 @@ ROWS = """
 
 
 @pytest.mark.parametrize("trans", ["", ".trans"])
-def test_ldmatrix_hands_out_rows_and_stmatrix_takes_them_back(trans: str) -> None:
+def test_ldmatrix_hands_out_rows(trans: str) -> None:
     given = np.arange(256, dtype="u2")
     body = f"""{ROWS}
     st.shared.v4.b32 [%rd5], {{%r5, %r6, %r7, %r8}};
@@ -206,14 +207,6 @@ def test_ldmatrix_hands_out_rows_and_stmatrix_takes_them_back(trans: str) -> Non
     assert np.array_equal(lanes, expected)
     assert not ran.findings
     assert (ran.totals.shared_load_wavefronts, ran.totals.shared_load_conflicts) == (4, 0)
-    back = f"""{ROWS}
-    stmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 [%rd5], {{%r5, %r6, %r7, %r8}};
-    bar.sync 0;
-    ld.shared.v4.b32 {{%r5, %r6, %r7, %r8}}, [%rd5];
-    st.global.v4.b32 [%rd8], {{%r5, %r6, %r7, %r8}};
-    """
-    ran = carried_out(back, np.zeros(128, "u4"), lanes.view("u4").ravel(), shared=SHARED)
-    assert np.array_equal(ran.results[0].view("u2"), given)
 
 
 def test_a_matrix_that_another_warp_writes_is_a_race() -> None:
