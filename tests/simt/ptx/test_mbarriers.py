@@ -150,3 +150,43 @@ $ALL:
     newer = body.format(rest="@%p1 ld.shared.u32 %r5, [%rd6+256];")
     found = carried_out(newer, given, shared=SHARED).findings
     assert [f.kind for f in found] == ["uninitialized-read"]
+
+
+@pytest.mark.parametrize("order", ["%r8", "7"])
+def test_warps_that_wait_for_one_another_go_on_one_by_one(order: str) -> None:
+    # warp w adds one to what the warp after it, or before it, has written; one begins
+    body = f"""
+    .reg .u32 place, from, bars; .reg .pred done, first;
+    mov.u32 bars, bar;
+    shr.u32 %r8, %r1, 5;
+    sub.u32 %r8, 3, %r8;
+    {"" if order == "%r8" else "sub.u32 %r8, 3, %r8;"}
+    mad.lo.u32 place, %r8, 8, bars;
+    and.b32 %r9, %r1, 31;
+    setp.eq.u32 %p1, %r9, 0;
+    @%p1 mbarrier.init.shared.b64 [place], 32;
+    bar.sync 0;
+    mov.u32 %r10, 0;
+    setp.eq.u32 first, %r8, 0;
+    @first bra READY;
+LOOP:
+    mbarrier.test_wait.parity.shared.b64 done, [place+-8], 0;
+    @!done bra LOOP;
+    mov.u32 from, tile;
+    mad.lo.u32 from, %r8, 128, from;
+    mad.lo.u32 from, %r9, 4, from;
+    ld.shared.u32 %r10, [from+-128];
+READY:
+    add.u32 %r10, %r10, 1;
+    mov.u32 from, tile;
+    mad.lo.u32 from, %r8, 128, from;
+    mad.lo.u32 from, %r9, 4, from;
+    st.shared.u32 [from], %r10;
+    mbarrier.arrive.shared.b64 _, [place];
+    st.global.u32 [%rd3], %r10;
+    """
+    shared = SHARED.replace(".b64 bar;", ".b64 bar[4];")
+    ran = carried_out(body, zeros(128), block=128, shared=shared)
+    warps = [4, 3, 2, 1] if order == "%r8" else [1, 2, 3, 4]
+    assert ran.results[0].tolist() == np.repeat(warps, 32).tolist()
+    assert not ran.findings
