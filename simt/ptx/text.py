@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from itertools import accumulate
 
-__all__ = ["HEAD", "PARAM", "closing", "passing_parameters", "scoped", "statements"]
+__all__ = ["HEAD", "PARAM", "closing", "passing_parameters", "scoped"]
 
 HEAD = re.compile(
     r"(?P<linkage>(?:\.(?:visible|weak|extern)\s+)*)\.(?P<kind>entry|func)\s*"
@@ -18,7 +18,7 @@ HEAD = re.compile(
     r"(?P<more>[^;{]*)(?P<end>[;{])"
 )
 PARAM = re.compile(
-    r"\.(?P<space>param|reg)\s*(?:\.align\s+(?P<align>\d+)\s+)?(?P<vector>\.v\d\s*)?"
+    r"\.(?:param|reg)\s*(?:\.align\s+(?P<align>\d+)\s+)?(?P<vector>\.v\d\s*)?"
     r"\.(?P<kind>\w+)\s+(?:\.ptr\s+[^,]*?)?(?P<name>%?[\w$]+)(?:\[(?P<count>\d+)\])?\s*(?:,|$)"
 )
 PARTS = "xyzw"
@@ -43,9 +43,9 @@ def passing_parameters(text: str) -> str:
     """A text whose functions pass parameters: `name$` stands for what was the register `name`."""
     heads = [h for h in HEAD.finditer(text) if ".reg" in f"{h['results']}{h['params']}"]
     for head in reversed(heads):
-        taken, given = (list(PARAM.finditer(head[g] or "")) for g in ("params", "results"))
         if head["end"] == ";":
             continue
+        taken, given = (list(PARAM.finditer(head[g] or "")) for g in ("params", "results"))
         words = re.sub(r"\.reg\b(.*?)(%?[\w$]+)(?=\s*[,)])", r".param\1\2$", head[0])
         stop = closing(text, head.end())
         stores = "".join(f"\\1st.param{_kind(p)} [{p['name']}$], {p['name']}; " for p in given)
@@ -118,12 +118,12 @@ def scoped(body: str) -> Iterator[str]:
     for at, statement in enumerate(code):
         if statement == "{":
             scopes.append({})
-            for depth, names in zip(depths[at:], declared[at:], strict=True):
-                if depth < depths[at]:
+            for k in range(at, len(code)):
+                if depths[k] < depths[at]:
                     break
-                if depth == depths[at]:
+                if depths[k] == depths[at]:
                     inner = f"${at}_" if at else ""
-                    scopes[-1] |= {n: (n + inner, parts) for n, (_, parts) in names.items()}
+                    scopes[-1] |= {n: (n + inner, parts) for n, (_, parts) in declared[k].items()}
         elif statement == "}":
             scopes.pop()
         else:
