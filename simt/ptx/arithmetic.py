@@ -261,12 +261,14 @@ def operation(op: tuple[str, ...]) -> Operation:
         function = directed(name, modes.pop(), kind) if kind in ("f32", "f64") else None
     elif name == "mad" and floats:
         function = fused
+    elif not floats and "sat" in words:
+        if name not in ("add", "sub"):
+            raise not_covered(".".join(op))
+        return partial(saturated_sum, minus=name == "sub")
     elif name in ("mul", "mad") and not floats:
         function = whole(name, words)
     elif name == "mul24" or name == "mad24":
         function = partial(product_of_24_bits, op)
-    elif not floats and "sat" in words and name in ("add", "sub"):
-        return partial(saturated_sum, minus=name == "sub")
     elif name == "bfind" and "shiftamt" in words:
         function = shift_to_highest
     elif name == "dp2a":
