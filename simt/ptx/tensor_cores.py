@@ -233,7 +233,7 @@ class TensorCores:
 
     def _do_mma(self: Any, i: Instruction) -> None:
         shape, types = _shape(i), [word for word in i.op if word in BITS]
-        if len(types) == 2:  # of D and C: A and B hold float16
+        if len(types) == 2 and i.op[0] == "wmma":  # of D and C: A and B hold float16
             types = [types[0], "f16", "f16", types[1]]
         if "sp" in i.op or (i.op[0], shape, types[1]) == ("mma", "m8n8k4", "f16"):
             raise not_covered(str(i), i.line)

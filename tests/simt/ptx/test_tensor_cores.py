@@ -238,3 +238,12 @@ def test_a_warp_multiplies_whole_or_not_at_all(guard: str, block: int, says: str
     {guard}mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {operands};
     """
     assert says in said(body, np.zeros(8, "u4"), block=block)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["m16n8k32.row.col.f32.e4m3.e4m3.f32", "m8n8k4.row.col.f32.f16.f16.f32", "sp.m16n8k16.f16"],
+)
+def test_what_other_gpus_multiply_is_refused(name: str) -> None:
+    text = kernel(name, ["f32"], [4, 4, 2, 4])
+    assert "does not carry out mma.sync.aligned" in said(text, np.zeros(8, "u4"), np.zeros(8, "u4"))
