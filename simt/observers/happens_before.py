@@ -17,6 +17,7 @@ from simt.core.values import Value
 __all__ = ["HappensBefore", "warp_numbers"]
 
 WARP = 32
+MAX_LOOKS = 8  # of which what was seen is kept, while nobody looks again
 Lanes = np.ndarray[Any, Any]
 
 
@@ -214,6 +215,9 @@ class ReleaseAcquire:
         self.fenced, self.published_until, self.acquired = np.zeros((3, count), np.int64)
         self.published_at = np.full(count, np.iinfo(np.int64).max)
         self.turns = 0  # atomics so far, party by party
+        # what all had published when each party last looked: later atomics take nothing of it back
+        self.seen = [np.zeros(count, np.int64)]
+        self.seen_last = np.zeros(count, np.int64)
 
     def fence(self, who: Lanes, time: int) -> None:
         """These parties have fenced all that they wrote until now."""
@@ -231,13 +235,18 @@ class ReleaseAcquire:
     def look(self, who: Lanes) -> None:
         """These parties read what others write atomically."""
         self.acquired[who] = self.turns + 1
+        self.seen_last[who] = len(self.seen)
+        self.seen.append(self.published_until.copy())
+        if len(self.seen) > MAX_LOOKS:
+            used, self.seen_last = np.unique(self.seen_last, return_inverse=True)
+            self.seen = [self.seen[k] for k in used]
 
     def ordered(self, other: Lanes, when: Lanes, me: Lanes) -> Lanes:
         """Whether what `other` did at time `when` has been handed over to `me`."""
         result: Lanes = (when <= self.published_until[other]) & (
             self.published_at[other] < self.acquired[me]
         )
-        return result
+        return result | (when <= np.array(self.seen)[self.seen_last[me], other])
 
 
 def in_order(who: Lanes) -> Lanes:

@@ -29,15 +29,25 @@ from simt.ptx.integers import (
     highest_bit,
     leading_zeros,
     lookup,
+    packed_limited,
     permuted,
+    product_of_24_bits,
     remainder,
     reversed_bits,
+    saturated_sum,
     shift_left,
     shift_right,
     shift_to_highest,
     wide,
 )
-from simt.ptx.narrow import by_halves, from_bfloat16, in_bfloat16, to_bfloat16
+from simt.ptx.narrow import (
+    by_halves,
+    from_bfloat16,
+    in_bfloat16,
+    to_bfloat16,
+    two_float8,
+    without_negative,
+)
 from simt.ptx.parse import not_covered
 
 __all__ = ["TYPES", "compare", "convert", "operand_kinds", "operation"]
@@ -48,7 +58,7 @@ Operation = Callable[..., Array]
 TYPES: dict[str, Any] = {
     "pred": np.bool_, "b8": np.uint8, "u8": np.uint8, "s8": np.int8,
     "b16": np.uint16, "u16": np.uint16, "s16": np.int16, "f16": np.float16, "bf16": np.uint16,
-    "b32": np.uint32, "u32": np.uint32, "s32": np.int32, "f32": np.float32,
+    "b32": np.uint32, "tf32": np.uint32, "u32": np.uint32, "s32": np.int32, "f32": np.float32,
     "f16x2": np.uint32, "bf16x2": np.uint32,
     "b64": np.uint64, "u64": np.uint64, "s64": np.int64, "f64": np.float64,
 }  # fmt: skip
@@ -142,8 +152,18 @@ def saturated(x: Array) -> Array:
 
 
 def flushed(x: Array) -> Array:
-    """Numbers too small for a float32 of full width as zeros of their sign."""
-    return np.where(np.abs(x) < MIN_NORMAL, np.copysign(np.float32(0), x), x)
+    """Numbers too small for a float of full width as zeros of their sign."""
+    return np.where(np.abs(x) < np.finfo(x.dtype).tiny, np.copysign(x.dtype.type(0), x), x)
+
+
+def flushing(function: Operation) -> Operation:
+    """`.ftz`: an operation to which numbers below full width are zeros, and which gives zeros."""
+
+    def flush(*operands: Array) -> Array:
+        result = function(*(flushed(x) if x.dtype.kind == "f" else x for x in operands))
+        return flushed(result) if result.dtype.kind == "f" else result
+
+    return flush
 
 
 def times(a: Array, b: Array) -> Array:
@@ -167,19 +187,47 @@ PLAIN: dict[str, Operation] = {
 INLINE = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^"}
 
 
-def directed(name: str, mode: str) -> Operation:
-    """A float32 operation that is not rounded to nearest."""
+def directed(name: str, mode: str, kind: str) -> Operation:
+    """An operation of float32 or float64 that is not rounded to nearest."""
     one = np.float32(1)
     exact: dict[str, Operation] = {
         "add": lambda a, b: fused(a, one.reshape(1, 1), b, mode),
         "sub": lambda a, b: fused(a, one.reshape(1, 1), -b, mode),
-        "mul": lambda a, b: rounded(a.astype(np.float64) * b, mode),
         "fma": partial(fused, mode=mode),
         "mad": partial(fused, mode=mode),
     }
-    if name not in exact:
+    if name in ("mul", "div", "rcp", "sqrt"):  # no float64 of one is a float32 unless it is exact
+        exact[name] = lambda *x: rounded(PLAIN[name](*(y.astype(np.float64) for y in x)), mode)
+    elif name not in exact:
         raise not_covered(f"{name}.{mode}")
-    return exact[name]
+    return exact[name] if kind == "f32" else partial(directed_float64, name, mode)
+
+
+def directed_float64(name: str, mode: str, *operands: Array) -> Array:
+    """An operation of float64, rounded down (rm), up (rp) or toward zero (rz)."""
+    nearest = fused if name in ("fma", "mad") else PLAIN[name]
+    near = np.asarray(nearest(*operands))
+    rows = np.broadcast(near, *operands)
+    step = [0 if not all(map(math.isfinite, row)) else beyond(name, *row) for row in rows]
+    above = np.array(step).reshape(rows.shape)  # whether what is exact lies above, or below
+    down = (mode == "rm") | ((mode == "rz") & ((near > 0) | ((near == 0) & (above > 0))))
+    low = np.where(down & (above < 0), np.nextafter(near, -np.inf), near)
+    return np.where(~down & (above > 0), np.nextafter(near, np.inf), low)
+
+
+def beyond(name: str, near: float, *operands: float) -> int:
+    """Whether the exact result lies above (1) or below (-1) a float64, or is that one."""
+    n, (a, *rest) = Fraction(near), map(Fraction, operands)
+    if name == "sqrt":
+        difference = a - n * n
+    elif name in ("div", "rcp"):
+        over, under = (a, rest[0]) if name == "div" else (Fraction(1), a)
+        difference = (over - n * under) * (1 if under > 0 else -1)
+    else:
+        b = rest[0]
+        exact = {"add": a + b, "sub": a - b, "mul": a * b}
+        difference = exact.get(name, a * b + rest[-1]) - n
+    return (difference > 0) - (difference < 0)
 
 
 def whole(name: str, words: set[str]) -> Operation:
@@ -210,13 +258,17 @@ def operation(op: tuple[str, ...]) -> Operation:
     floats = np.dtype(TYPES[kind]).kind == "f"
     modes = words & {"rm", "rp", "rz"}
     if floats and modes and "approx" not in words:
-        function = directed(name, modes.pop()) if kind == "f32" else None
+        function = directed(name, modes.pop(), kind) if kind in ("f32", "f64") else None
     elif name == "mad" and floats:
         function = fused
+    elif not floats and "sat" in words:
+        if name not in ("add", "sub"):
+            raise not_covered(".".join(op))
+        return partial(saturated_sum, minus=name == "sub")
     elif name in ("mul", "mad") and not floats:
         function = whole(name, words)
     elif name == "mul24" or name == "mad24":
-        function = None
+        function = partial(product_of_24_bits, op)
     elif name == "bfind" and "shiftamt" in words:
         function = shift_to_highest
     elif name == "dp2a":
@@ -229,23 +281,16 @@ def operation(op: tuple[str, ...]) -> Operation:
         function = PLAIN.get(name)
     if function is None:
         raise not_covered(".".join(op))
-    steps = [function]
     if "ftz" in words:
-        steps.append(flushed)
-    if "sat" in words:
-        steps.append(saturated)
-    if "relu" in words:
-        raise not_covered(".".join(op))
-    if len(steps) == 1:
-        return function
-    return lambda *operands: _through(steps, *operands)
+        function = flushing(function)
+    for word, step in (("sat", saturated), ("relu", without_negative)):
+        if word in words:
+            function = partial(_then, step, function)
+    return function
 
 
-def _through(steps: list[Operation], *operands: Array) -> Array:
-    result = steps[0](*operands)
-    for step in steps[1:]:
-        result = step(result)
-    return result
+def _then(step: Operation, function: Operation, *operands: Array) -> Array:
+    return step(function(*operands))
 
 
 def operand_kinds(op: tuple[str, ...]) -> list[str]:
@@ -271,6 +316,8 @@ COMPARE: dict[str, Callable[..., Any]] = {
 
 def compare(op: tuple[str, ...]) -> Operation:
     """`setp`: an ordered comparison is false beside a NaN, one that ends in u is true."""
+    if "ftz" in op:
+        return flushing(compare(tuple(word for word in op if word != "ftz")))
     word = op[1]
     if word in ("num", "nan"):
 
@@ -285,6 +332,23 @@ def compare(op: tuple[str, ...]) -> Operation:
     return COMPARE[word]
 
 
+def set_flags(op: tuple[str, ...]) -> Operation:
+    """`set`: 1.0 or all bits where a comparison holds, which "and" may join to a predicate."""
+    to, of = op[-2:]
+    if of.endswith("x2"):  # each half sets all bits of its own
+        half = to[:-2] if to.endswith("x2") else f"{to[0]}16"
+        return partial(by_halves, set_flags((*op[:-2], half, of[:-2])))
+    test, target = compare(op), np.dtype(TYPES[to])
+    yes = np.uint16(0x3F80) if to == "bf16" else 1 if target.kind == "f" else -1
+    join = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}.get(op[2])
+
+    def flags(a: Array, b: Array, *other: Array) -> Array:
+        holds = join(test(a, b), other[0]) if join and other else test(a, b)
+        return np.where(holds, np.array(yes).astype(target), target.type(0))
+
+    return flags
+
+
 ROUND: dict[str, Callable[..., Any]] = {
     "rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil,
 }  # fmt: skip
@@ -292,8 +356,13 @@ ROUND: dict[str, Callable[..., Any]] = {
 
 def convert(op: tuple[str, ...]) -> Operation:
     """`cvt`: between integers the lower bits, from a float the nearest that there is."""
-    if op[-2].endswith("x2"):
-        return partial(_two_halves, (*op[:-2], op[-2][:-2], op[-1]))
+    to, of = op[-2:]
+    if "pack" in op:
+        return partial(packed_limited, op[3])
+    if "e4m3x2" in op or "e5m2x2" in op:
+        return partial(two_float8, op)
+    if to.endswith("x2"):
+        return partial(_two_halves, (*op[:-2], to[:-2], of))
     return partial(_converted, op)
 
 
@@ -308,6 +377,13 @@ def _converted(op: tuple[str, ...], value: Array) -> Array:
     modes = set(op) & {"rm", "rp", "rz"}
     if of == "bf16":
         value = from_bfloat16(value)
+    if "relu" in op:
+        value = without_negative(value)
+    if "ftz" in op and value.dtype == np.float32:
+        value = flushed(value)
+    if to == "tf32":  # rna: to nearest, a tie away from zero
+        bits = value.view(np.uint32)
+        return np.where(np.isfinite(value), (bits + 0x1000) & 0xFFFFE000, bits).astype(np.uint32)
     if to == "bf16":
         return to_bfloat16(value.astype(np.float32), modes.pop() if modes else "rn")
     target = np.dtype(TYPES[to])

@@ -103,7 +103,7 @@ class FunctionCalls(WarpOperations):
 
     def param(self, name: str, offset: int, dtype: np.dtype[Any]) -> Lanes:
         """A parameter of the kernel, or of the function that is called."""
-        content = self._values.get(name)
+        content = self._values.get(name) if self.depth == 1 else None
         if content is not None:
             return np.frombuffer(content, dtype, 1, offset).reshape(1, 1)
         parts = self.params[-1].get(name, {})

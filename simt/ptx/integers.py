@@ -20,10 +20,13 @@ __all__ = [
     "highest_bit",
     "leading_zeros",
     "lookup",
+    "packed_limited",
     "permuted",
+    "product_of_24_bits",
     "quotient",
     "remainder",
     "reversed_bits",
+    "saturated_sum",
     "shift_left",
     "shift_right",
     "shift_to_highest",
@@ -84,15 +87,41 @@ def with_carry(op: tuple[str, ...], *operands: Array) -> tuple[Array, Array]:
     else:
         x, y = numbers
     carry = carry.astype(x.dtype)
-    if op[0].startswith("sub"):
+    if op[0].startswith("sub"):  # x + ~y + 1, as hardware does: a carry of 0 says that it borrows
         first = x - y
-        result = first - carry
-        over = (x < y) | (first < carry)
+        borrow = x.dtype.type(1) - carry
+        result = first - borrow
+        over = (x >= y) & (first >= borrow)
     else:
         first = x + y
         result = first + carry
         over = (first < x) | (result < first)
     return result.view(operands[0].dtype), over.astype(np.uint8)
+
+
+def product_of_24_bits(op: tuple[str, ...], a: Array, b: Array, *c: Array) -> Array:
+    """`mul24`, `mad24`: the lower or upper 32 bits of the 48 that the lowest 24 give; plus c."""
+    up = a.dtype.type(8)
+    x, y = (wide(x << up >> up) for x in (a, b))  # with their sign
+    result = (x * y >> (16 if "hi" in op else 0)).astype(a.dtype)
+    return result + c[0] if c else result
+
+
+def packed_limited(kind: str, a: Array, b: Array, *c: Array) -> Array:
+    """`cvt.pack`: a and b limited to a type such as "s8", behind them the lower bits of c."""
+    bits = int(kind[1:])
+    low, high = (-1 << bits - 1, (1 << bits - 1) - 1) if kind[0] == "s" else (0, (1 << bits) - 1)
+    mask = np.int64((1 << bits) - 1)
+    upper, lower = (np.clip(x.astype(np.int64), low, high) & mask for x in (a, b))
+    rest = c[0].astype(np.int64) << 2 * bits if c else 0
+    return (rest | upper << bits | lower).astype(np.uint32)
+
+
+def saturated_sum(a: Array, b: Array, *, minus: bool) -> Array:
+    """`add.sat.s32` and `sub.sat.s32`: the nearest number that there is."""
+    limits = np.iinfo(a.dtype)
+    total = wide(a) - wide(b) if minus else wide(a) + wide(b)
+    return np.clip(total, limits.min, limits.max).astype(a.dtype)
 
 
 def shift_left(a: Array, amount: Array) -> Array:

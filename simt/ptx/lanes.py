@@ -15,7 +15,7 @@ from simt.core.registry import intrinsics
 from simt.intrinsics import sync, warps
 from simt.machine.spaces import TooLarge
 from simt.observers.initialized import WriteMap
-from simt.ptx.copies import AsyncCopies
+from simt.ptx.mbarriers import Mbarriers
 from simt.ptx.parse import not_covered
 
 __all__ = ["WarpOperations"]
@@ -42,7 +42,7 @@ def _plain(mask: Lanes) -> Any:
     return int(mask[0, 0]) if mask.size == 1 else mask
 
 
-class WarpOperations(AsyncCopies):
+class WarpOperations(Mbarriers):
     """The instructions by which threads synchronize or exchange values."""
 
     params: list[dict[str, dict[int, Any]]]

@@ -26,6 +26,7 @@ __all__ = ["PtxMachine"]
 
 Triple = tuple[int, int, int]
 Lanes = Any
+STALLED = 16  # stands for a barrier, beyond those that have numbers
 WATCH_INTERVAL, FIRST_WATCH = 512, 16  # loop iterations between two watches, before the first
 
 
@@ -42,6 +43,7 @@ class PtxMachine(FunctionCalls, TextureAccess):
         self.arrivals = {}
         self.asked = 0  # for the time
         self.turns = 0  # of loops
+        self.stalled_since = -1  # stores when threads last tried their mbarriers again
         self.sample: tuple[Any, ...] = ()  # where a turn began, and with what
 
     def start(self, codes: dict[str, Code], values: dict[str, bytes], memory: Any) -> None:
@@ -122,6 +124,10 @@ class PtxMachine(FunctionCalls, TextureAccess):
                     if kernel or end == "exit":
                         self._leave(ended, block.place, falls=False)
             if stack and END < stack[-1][0] <= at:
+                if self.stalled:
+                    self.stalled = False
+                    wait(stack[-1], STALLED, stack[-1][0])
+                    continue
                 take_turns(stack)
                 self._count_turn(stack[-1][0], len(stack), registers)
         self.mask = entered
@@ -151,6 +157,11 @@ class PtxMachine(FunctionCalls, TextureAccess):
             on_top(stack, other)
             return
         if go_ahead(stack, code.graph.meets, self.spread):
+            return
+        if go_on(stack, STALLED):
+            if self.stalled_since == self.written:
+                raise self.waits_for_ever()
+            self.stalled_since = self.written
             return
         number, (came, waiters) = next((n, b) for n, b in self.arrivals.items() if b[1].any())
         who = self.who(waiters)

@@ -18,8 +18,7 @@ from simt.core.masks import EMPTY, split
 from simt.core.memory import Allocation, View, gather
 from simt.intrinsics.atomics import decreased, exchanged, increased, swapped, update_slots
 from simt.machine.lockstep import Lockstep
-from simt.ptx.parse import Array
-from simt.ptx.translate import WINDOWS
+from simt.ptx.parse import WINDOWS, Array
 
 __all__ = ["GLOBAL_BITS", "LOCAL_BITS", "POISON", "MemoryAccess", "joined"]
 

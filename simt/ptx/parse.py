@@ -6,18 +6,22 @@ The grammar is that of NVIDIA's "PTX ISA", as far as compilers use it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from zlib import crc32
 
 from simt.core.findings import Finding, Stop
+from simt.ptx.text import HEAD, PARAM, closing, passing_parameters, scoped
 
 __all__ = [
-    "Array", "Function", "Instruction", "Module", "files_of", "function_address", "is_register",
-    "not_covered", "parse",
+    "SPACES", "WINDOWS", "Array", "Function", "Instruction", "Module", "files_of",
+    "function_address", "is_register", "names", "not_covered", "parse", "space_of",
 ]  # fmt: skip
 
-WIDTHS = {"pred": 0, "8": 8, "16": 16, "32": 32, "64": 64}  # bits; a predicate has none
+SPACES = ("global", "shared", "local", "const", "param")
+WINDOWS = {"shared": 1 << 36, "local": 1 << 37}  # where generic addresses of a space begin
+# bits of registers; a predicate has none
+WIDTHS = {"pred": 0, "8": 8, "16": 16, "16x2": 32, "32": 32, "64": 64}
 
 
 def not_covered(what: str, line: int | None = None) -> Stop:
@@ -55,6 +59,7 @@ class Array:
     align: int
     size: int  # bytes; 0 if a launch says how many
     content: bytes = b""
+    pointers: tuple[tuple[int, str, int], ...] = ()  # at which byte, to which variable, how far in
 
 
 @dataclass
@@ -93,20 +98,11 @@ class Module:
         return [f for f in self.functions.values() if f.entry]
 
 
-HEAD = re.compile(
-    r"(?P<linkage>(?:\.(?:visible|weak|extern)\s+)*)\.(?P<kind>entry|func)\s*"
-    r"(?:\((?P<results>[^)]*)\)\s*)?(?P<name>[\w$]+)\s*(?:\((?P<params>[^)]*)\))?"
-    r"(?P<more>[^;{]*)(?P<end>[;{])"
-)
 ARRAY = re.compile(
     r"\.(?P<space>shared|local|global|const)\s+(?:\.attribute\([^)]*\)\s*)?"
     r"(?:\.align\s+(?P<align>\d+)\s+)?"
-    r"\.(?P<kind>[bfsu]\d+)\s+(?P<name>[\w$]+)(?P<axes>(?:\[\d*\])*)"
+    r"\.(?P<kind>[bfsu]\d+)\s+(?P<name>[\w$]+)\s*(?P<axes>(?:\[\d*\])*)"
     r"(?:\s*=\s*(?P<init>\{[^}]*\}|[^;]+))?\s*(?:;|$)"
-)
-PARAM = re.compile(
-    r"\.param\s+(?:\.align\s+(?P<align>\d+)\s+)?\.(?P<kind>\w+)\s+(?:\.ptr\s+[^,]*?)?"
-    r"(?P<name>[\w$]+)(?:\[(?P<count>\d+)\])?\s*(?:,|$)"
 )
 
 
@@ -121,18 +117,22 @@ def parse(text: str, bases: Mapping[str, int] | None = None) -> Module:
     """
     bases = bases or {_own_file(text): 0}
     text = re.sub(r"^\s*\.file[^\n]*$", "", text, flags=re.MULTILINE)
-    text = re.sub(r"//[^\n]*", "", text)
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
     text = re.sub(r"\.section\s+\S+\s*\{[^}]*\}", "", text)
     text = re.sub(r"(^\s*\.loc[^\n]*)$", r"\1;", text, flags=re.MULTILINE)
+    text = passing_parameters(text)
     module, outside, at = Module(), [], 0
     while head := HEAD.search(text, at):
         outside.append(text[at : head.start()])
         at = head.end()
         if head["end"] == ";":
             continue
-        stop = _closing(text, at)
+        stop = closing(text, at)
         function = _function(head, text[at:stop], bases)
         module.functions[function.name] = function
+        module.arrays |= {
+            a.name: a for a in function.arrays.values() if a.space in ("global", "const")
+        }
         at = stop + 1
     outside.append(text[at:])
     for statement in "\n".join(outside).split(";"):
@@ -154,33 +154,25 @@ def _own_file(text: str) -> str:
     return next(iter([*compiled, *files]), "1")
 
 
-def _closing(text: str, at: int) -> int:
-    """Where the brace that was opened before `at` is closed."""
-    depth = 1
-    for brace in re.finditer(r"[{}]", text[at:]):
-        depth += 1 if brace[0] == "{" else -1
-        if depth == 0:
-            return at + brace.start()
-    return len(text)
-
-
 def _size(kind: str) -> int:
-    return int(re.sub(r"\D", "", kind)) // 8
+    return int(re.sub(r"\D", "", kind)) // 8 if kind != "pred" else 1
 
 
 def _array(declaration: re.Match[str], functions: Iterable[str] = ()) -> Array:
     size = _size(declaration["kind"])
     for count in re.findall(r"\[(\d*)\]", declaration["axes"]):
         size *= int(count or 0)
-    content = b""
-    if declaration["init"]:
-        content = b"".join(
-            _bytes(item.strip(), _size(declaration["kind"]), functions)
-            for item in declaration["init"].strip("{} ").split(",")
-            if item.strip()
-        )
+    content, pointers, width = b"", [], _size(declaration["kind"])
+    for item in (declaration["init"] or "").strip("{}<> ").split(","):
+        text = re.sub(r"^generic\((.*)\)", r"\1", item.strip())
+        name, _, further = text.partition("+")
+        if re.fullmatch(r"[A-Za-z_$%][\w$]*", name.strip()) and name.strip() not in functions:
+            pointers.append((len(content), name.strip(), int(further or 0)))
+            text = "0"
+        content += _bytes(text, width, functions) if text else b""
     align = int(declaration["align"] or _size(declaration["kind"]))
-    return Array(declaration["name"], declaration["space"], align, size, content.ljust(size, b"\0"))
+    name, space, content = declaration["name"], declaration["space"], content.ljust(size, b"\0")
+    return Array(name, space, align, size, content, tuple(pointers))
 
 
 def _bytes(text: str, size: int, functions: Iterable[str]) -> bytes:
@@ -199,6 +191,7 @@ def _parameters(text: str | None) -> tuple[list[Array], list[str]]:
     arrays, kinds = [], []
     for declaration in PARAM.finditer((text or "").strip()):
         size = _size(declaration["kind"]) * int(declaration["count"] or 1)
+        size *= int((declaration["vector"] or "1").strip(" .v"))
         arrays.append(Array(declaration["name"], "param", int(declaration["align"] or size), size))
         kinds.append(declaration["kind"])
     return arrays, kinds
@@ -209,7 +202,7 @@ def _function(head: re.Match[str], body: str, bases: Mapping[str, int]) -> Funct
     results = [array.name for array in _parameters(head["results"])[0]]
     function = Function(head["name"], head["kind"] == "entry", params, kinds, results)
     line = 0
-    for statement in _statements(body):
+    for statement in scoped(body):
         if statement.startswith(".loc "):
             line = _line(statement, bases, line)
         else:
@@ -227,24 +220,15 @@ def _line(statement: str, bases: Mapping[str, int], last: int) -> int:
     return next((bases[file] + int(line) for file, line in places if file in bases), last)
 
 
-def _statements(body: str) -> Iterator[str]:
-    """Labels (with their colon) and statements, in order; braces only scope registers."""
-    for chunk in re.split(r"[;{}]", re.sub(r"\{([^{};]*)\}", r"<\1>", body)):
-        rest = chunk.strip()
-        while label := re.match(r"([\w$]+):(?!:)\s*", rest):
-            yield label[1] + ":"
-            rest = rest[label.end() :]
-        if rest:
-            yield " ".join(rest.split())
-
-
 def _read(fn: Function, statement: str, line: int) -> None:
     if statement.endswith(":"):
         fn.labels[statement[:-1]] = len(fn.instructions)
-    elif registers := re.match(r"\.reg (?:\.v\d )?\.(\w+) (.*)", statement):
-        bits = re.sub(r"^(b|f|s|u|bf)(?=\d)|x2$", "", registers[1])
+    elif registers := re.match(r"\.reg ?\.(\w+) (.*)", statement):
+        bits = re.sub(r"^(b|f|s|u|bf)(?=\d)", "", registers[1])
         for name in registers[2].split(","):
-            fn.registers[re.sub(r"<\d+>", "", name.strip())] = WIDTHS[bits]
+            base, _, count = name.strip(" >").partition("<")
+            several = range(int(count)) if count and base[0] != "%" else ()
+            fn.registers |= dict.fromkeys([f"{base}{k}" for k in several] or [base], WIDTHS[bits])
     elif statement.startswith((".branchtargets", ".calltargets")):
         label = next(name for name, at in fn.labels.items() if at == len(fn.instructions))
         targets = statement.partition(" ")[2].split(",")
@@ -287,3 +271,14 @@ def is_register(function: Function, operand: str) -> bool:
     if operand in function.registers:
         return True
     return operand.startswith("%") and re.sub(r"\d+$", "", operand) in function.registers
+
+
+def names(operand: str) -> list[str]:
+    """The registers of a vector `<%f1, %f2>` or of a pair `%r1|%p1`, or the one alone."""
+    return [name.strip() for name in re.split(r"[,|]", operand.strip("<>"))]
+
+
+def space_of(i: Instruction) -> str:
+    """The memory that an instruction reaches: one of `SPACES`, or "generic"."""
+    words = (word.partition("::")[0] for word in i.op[1:])
+    return next((word for word in words if word in SPACES), "generic")

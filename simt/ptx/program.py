@@ -51,6 +51,12 @@ class Memory:
                 allocation = Allocation(array.space, data[: max(array.size, 1)])
                 allocation.readonly = array.space == "const"
                 self.allocations[array.name] = allocation
+        for array in module.arrays.values():
+            for at, name, further in array.pointers:
+                if name not in self.allocations:
+                    raise not_covered(f"a pointer to {name} in a global variable")
+                pointer = (self.allocations[name].address + further).to_bytes(8, "little")
+                self.allocations[array.name].data[at : at + 8] = np.frombuffer(pointer, np.uint8)
 
 
 class PtxProgram:
@@ -171,6 +177,8 @@ class PtxProgram:
             for i in function.instructions:
                 if i.op[0] == "cp" and len(i.operands) > 2:
                     sizes.add(int(i.operands[2]))
+                if i.op[0] in ("wmma", "ldmatrix", "mbarrier") and space == "shared":
+                    sizes |= {2, 8, 16}
                 if space == "local" and "vprintf" in i.operands:
                     sizes |= {4, 8}  # what it prints, by its format
                 if i.op[0] in ("ld", "st", "atom", "red") and "param" not in i.op:
@@ -245,7 +253,8 @@ class PtxProgram:
             return set(self.source.parameters)
         reach = _provenance(self.function)
         for i in self.function.instructions:
-            if i.op[0] in ("st", "atom", "red") and "param" not in i.op and "shared" not in i.op:
+            stores = i.op[0] in ("st", "atom", "red") or i.op[:2] == ("wmma", "store")
+            if stores and "param" not in i.op and "shared" not in i.op:
                 operand = i.operands[1 if i.op[0] == "atom" else 0]
                 for register in re.findall(r"%\w+", operand):
                     parameters |= reach.get(register, set())
@@ -265,7 +274,7 @@ def _provenance(function: Function) -> dict[str, set[int]]:
     while changed:
         changed = False
         for i in function.instructions:
-            if not i.operands or i.op[0] in ("st", "red", "bra", "call"):
+            if not i.operands or i.op[0] in ("st", "red", "bra", "call") or "store" in i.op:
                 continue
             sources = _comes_from(i, numbers, reach)
             for target in re.findall(r"%\w+", i.operands[0]):

@@ -17,19 +17,22 @@ import numpy as np
 
 from simt.core.findings import Stop
 from simt.core.masks import EMPTY, Mask, split
-from simt.ptx.arithmetic import INLINE, TYPES, compare, convert, operand_kinds, operation
+from simt.ptx.arithmetic import INLINE, TYPES, compare, convert, operand_kinds, operation, set_flags
 from simt.ptx.first_guesses import first_guesses, strength
 from simt.ptx.flow import ENDS, Graph, ends_block
 from simt.ptx.integers import with_carry
-from simt.ptx.parse import Function, Instruction, is_register, not_covered
+from simt.ptx.mbarriers import MbarrierInstructions
+from simt.ptx.parse import WINDOWS, Function, Instruction, is_register, names, not_covered, space_of
+from simt.ptx.tensor_cores import TensorCores
 
-__all__ = ["WINDOWS", "Block", "Code", "translated"]
+__all__ = ["Block", "Code", "translated"]
 
 Symbols = Callable[[str], int | None]  # the address of a symbol, if it is one
 SPECIAL = re.compile(
     r"%(n?tid|n?ctaid)\.[xyz]|%laneid|%n?warpid|%lanemask_\w\w|%clock\w*|%globaltimer\w*"
     r"|%smid|%nsmid|%gridid|%envreg\d+|%dynamic_smem_size|%total_smem_size|WARP_SZ"
 )
+# they write no register
 NO_RESULT = (
     *ENDS,
     "st",
@@ -39,11 +42,14 @@ NO_RESULT = (
     "nanosleep",
     "cp",
     "sust",
-)  # they write no register
-SPACES = ("global", "shared", "local", "const", "param")
+    "prefetch",
+    "prefetchu",
+)
 GEOMETRIES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2, "cube": 3, "acube": 3}  # coordinates
 UNSIGNED = {0: "pred", 8: "u8", 16: "u16", 32: "u32", 64: "u64"}
+TYPE_OF_PAIR = {"e4m3x2": "u16", "e5m2x2": "u16"}
 PACKED = {"b16": 2, "b32": 4, "b64": 8, "b128": 16}
+WIDEST = 16  # bytes of one access; a wider one counts as two
 INDENT = "    "
 
 
@@ -82,17 +88,17 @@ def translated(function: Function, symbols: Symbols, unit: int, *, counting: boo
 def _result_kind(i: Instruction) -> str:
     """The type of what an instruction gives."""
     name, kind = i.op[0], i.op[-1]
-    if name == "setp" or (name == "vote" and i.op[2] != "ballot"):
+    if name == "setp" or (name == "vote" and "ballot" not in i.op):
         return "pred"
     if name in ("popc", "clz", "bfind", "vote", "activemask", "match", "shfl"):
         return "u32"
     if name in ("cvt", "tex", "tld4", "suld"):
-        return i.op[-2]
+        return "u32" if "pack" in i.op else TYPE_OF_PAIR.get(i.op[-2], i.op[-2])
     if name == "set":
-        return i.op[2]
+        return i.op[-2]
     if name == "cvta":
         return "u64"
-    if name == "isspacep":
+    if name == "isspacep" or (name == "mbarrier" and "wait" in i.op[1]):
         return "pred"
     if name in ("mul", "mad") and "wide" in i.op:
         return f"{kind[0]}{2 * int(kind[1:])}"
@@ -103,21 +109,18 @@ def _result_kind(i: Instruction) -> str:
     return kind
 
 
-def names(operand: str) -> list[str]:
-    """The registers of a vector `<%f1, %f2>` or of a pair `%r1|%p1`, or the one alone."""
-    return [name.strip() for name in re.split(r"[,|]", operand.strip("<>"))]
-
-
 def _written_registers(function: Function, i: Instruction) -> list[str]:
     """The registers that an instruction writes."""
     if i.op[0] in NO_RESULT or not i.operands or i.op[0] == "call":
         return []
     if i.op[0] in ("bar", "barrier") and "red" not in i.op:
         return []
+    if i.op[0] == "mbarrier" and i.op[1] in ("init", "inval", "expect_tx", "complete_tx"):
+        return []
     return [name for name in names(i.operands[0]) if is_register(function, name)]
 
 
-class _Translator:
+class _Translator(TensorCores, MbarrierInstructions):
     def __init__(self, function: Function, symbols: Symbols, unit: int, counting: bool) -> None:
         self._function, self._symbols, self._unit = function, symbols, unit
         self._counting = counting
@@ -158,7 +161,7 @@ class _Translator:
     def _home(self, name: str, i: Instruction) -> None:
         width = self._function.width(name)
         if (
-            i.op[0] in ("mov", "ld", "selp", "atom", "shfl", "ldu")
+            i.op[0] in ("mov", "ld", "selp", "atom", "shfl", "ldu", "wmma", "mma", "ldmatrix")
             or names(i.operands[0])[0] != name
         ):
             kind = i.op[-1] if i.op[-1] in TYPES else "b32"
@@ -296,7 +299,8 @@ class _Translator:
         """Numbers of several registers: one instruction carries into the next."""
         kind = i.op[-1]
         operands = [self.read(o, kind) for o in i.operands[1:]]
-        operands.append("cc" if i.op[0].endswith("c") else self._constant(0, "u8"))
+        first = self._constant(int(i.op[0] == "sub"), "u8")  # a difference borrows where it is 0
+        operands.append("cc" if i.op[0].endswith("c") else first)
         function = self._object_name(partial(with_carry, i.op))
         self._emit(f"p, cc = {function}({', '.join(operands)})")
         self.write(i.operands[0], "p", kind)
@@ -370,6 +374,11 @@ class _Translator:
             raise not_covered(f"the address {operand}")
         return self.raw(match[1]), int(match[2] or "0", 0)
 
+    def _space_at(self, i: Instruction, operand: str) -> str:
+        """The memory that an instruction reaches; a variable's name says it too."""
+        array = self._function.arrays.get(re.split(r"[\[\]+ ]", operand)[1])
+        return array.space if array else space_of(i)
+
     def write(self, target: str, value: str, kind: str, *, flops: int = 0) -> None:
         """An assignment to a register, of an expression of the given type."""
         if target == "_":
@@ -396,7 +405,11 @@ class _Translator:
     def _do_mov(self, i: Instruction) -> None:
         target, source = i.operands
         kind = i.op[-1]
-        if source.startswith("<"):
+        if len(i.op) == 3:  # vectors
+            self._emit(f"p = {', '.join(self.read(s, kind) for s in names(source))}")
+            for k, register in enumerate(names(target)):
+                self.write(register, f"p[{k}]", kind)
+        elif source.startswith("<"):
             parts = names(source)
             half = f"u{8 * PACKED[kind] // len(parts)}"
             halves = ", ".join(self.read(s, half) for s in parts)
@@ -415,7 +428,7 @@ class _Translator:
             self.write(target, self.read(source, kind), kind)
 
     def _do_cvta(self, i: Instruction) -> None:
-        space = next((word for word in i.op if word in SPACES), "global")
+        space = space_of(i)
         value = self.read(i.operands[1], "s64")
         if space in ("shared", "local"):
             base = self._object_name(np.array([[WINDOWS[space]]], np.int64))
@@ -423,13 +436,12 @@ class _Translator:
         self.write(i.operands[0], value, "s64")
 
     def _do_cvt(self, i: Instruction) -> None:
-        to, of = i.op[-2:]
-        if to.endswith("x2") and of == "f32" and len(i.operands) == 3:
-            both = ", ".join(self.read(o, of) for o in i.operands[1:])
-            self.write(i.operands[0], f"{self._object_name(convert(i.op))}({both})", to)
+        to, of = _result_kind(i), i.op[-1]
+        if i.op[-2].endswith("x2") or len(i.operands) > 2:
+            kind = "s32" if "pack" in i.op else TYPE_OF_PAIR.get(of, of)
+            values = ", ".join(self.read(o, kind) for o in i.operands[1:])
+            self.write(i.operands[0], f"{self._object_name(convert(i.op))}({values})", to)
             return
-        if to.endswith("x2") or len(i.operands) > 2:
-            raise not_covered(str(i), i.line)
         value = self.read(i.operands[1], of)
         plain = len(i.op) == 3 and to[0] in "su" and of[0] in "sub"
         near = i.op[1] == "rn" and of[0] in "sf" and len(i.op) == 4 and "bf16" not in i.op
@@ -466,6 +478,14 @@ class _Translator:
         if opposite:
             self.write(opposite[0], "q", "pred")
 
+    def _do_set(self, i: Instruction) -> None:
+        """As `setp`, of numbers: ones, or all bits of a whole number."""
+        to, of = i.op[-2:]
+        operands = [self.read(o, of) for o in i.operands[1:3]]
+        others = [self.read(o, "pred") for o in i.operands[3:]]
+        call = f"{self._object_name(set_flags(i.op))}({', '.join(operands + others)})"
+        self.write(i.operands[0], call, to)
+
     def _do_slct(self, i: Instruction) -> None:
         a, b = (self.read(o, i.op[-2]) for o in i.operands[1:3])
         sign = self.read(i.operands[3], i.op[-1])
@@ -495,8 +515,11 @@ class _Translator:
 
     def _do_cp(self, i: Instruction) -> None:
         """`cp.async`: global memory to shared memory, there when it has been waited for."""
-        if "bulk" in i.op or "mbarrier" in i.op or i.op[1] != "async":
+        if "bulk" in i.op or i.op[1] != "async":
             raise not_covered(str(i), i.line)
+        if "mbarrier" in i.op:
+            self._arrive_when_copied(i)
+            return
         if "commit_group" in i.op or "wait_all" in i.op or "wait_group" in i.op:
             left = int(i.operands[0]) if "wait_group" in i.op else 0
             self._emit("m.commit_copies()" if "wait_group" not in i.op else "pass")
@@ -509,29 +532,32 @@ class _Translator:
         source_bytes = self.read(i.operands[3], "u32") if len(i.operands) > 3 else "None"
         self._emit(f"m.copy_later({to}, {start}, {of}, {begin}, {size}, {source_bytes})")
 
-    def _do_nanosleep(self, i: Instruction) -> None:
-        self._emit("pass")
-
     def _do_pragma(self, i: Instruction) -> None:
         self._emit("pass")
 
+    _do_nanosleep = _do_prefetch = _do_prefetchu = _do_pragma
+
     def _do_ld(self, i: Instruction) -> None:
         kind, registers = i.op[-1], names(i.operands[0])
-        space = _space(i)
+        space = space_of(i)
         if space == "param":
             self._load_param(i, registers, kind)
             return
+        space = self._space_at(i, i.operands[1])
         address, offset = self.address(i.operands[1])
-        dtype = self._type(kind)
+        dtype, size = self._type(kind), np.dtype(TYPES[kind]).itemsize
         strong = "sys" if id(i) in self._guesses else strength(i)
-        call = f"m.load({space!r}, {address}, {offset}, {dtype}, {len(registers)}, {strong!r})"
-        if len(registers) == 1:
-            self.write(registers[0], call, kind)
-            return
-        self._emit(f"p = {call}")
-        for k, register in enumerate(registers):
-            if register != "_":
-                self.write(register, f"p[..., {k}]", kind)
+        many = min(len(registers), WIDEST // size)  # in one access
+        for first in range(0, len(registers), many):
+            place = f"{space!r}, {address}, {offset + first * size}"
+            call = f"m.load({place}, {dtype}, {many}, {strong!r})"
+            if many == 1:
+                self.write(registers[first], call, kind)
+                continue
+            self._emit(f"p = {call}")
+            for k, register in enumerate(registers[first : first + many]):
+                if register != "_":
+                    self.write(register, f"p[..., {k}]", kind)
 
     _do_ldu = _do_ld
 
@@ -546,7 +572,7 @@ class _Translator:
 
     def _do_st(self, i: Instruction) -> None:
         kind, registers = i.op[-1], names(i.operands[1])
-        space = _space(i)
+        space = space_of(i)
         values = [self.read(register, kind) for register in registers]
         if space == "param":
             match = re.fullmatch(r"\[?([\w$]+)(?:\+(\d+))?\]?", i.operands[0])
@@ -557,12 +583,16 @@ class _Translator:
                 offset = int(match[2] or 0) + k * size
                 self._emit(f"m.set_param({match[1]!r}, {offset}, {value})")
             return
+        space = self._space_at(i, i.operands[0])
         address, offset = self.address(i.operands[0])
-        many = f"({', '.join(values)},)" if len(values) > 1 else values[0]
         if "release" in i.op:
             self._do_fence(i)
-        where = f"{space!r}, {address}, {offset}, {self._type(kind)}"
-        self._emit(f"m.store({where}, {many}, {strength(i)!r})")
+        size = np.dtype(TYPES[kind]).itemsize
+        for first in range(0, len(values), WIDEST // size):
+            part = values[first : first + WIDEST // size]
+            many = f"({', '.join(part)},)" if len(part) > 1 else part[0]
+            where = f"{space!r}, {address}, {offset + first * size}, {self._type(kind)}"
+            self._emit(f"m.store({where}, {many}, {strength(i)!r})")
 
     def _do_call(self, i: Instruction) -> None:
         parts = [o.strip() for o in re.split(r",(?![^()]*\))", ", ".join(i.operands))]
@@ -591,7 +621,7 @@ class _Translator:
             self._emit(f"m.fence({'cta' in i.op})")
         used = target != "_"
         call = (
-            f"m.atomic({_space(i)!r}, {address}, {offset}, {self._type(kind)}, {name!r}, "
+            f"m.atomic({space_of(i)!r}, {address}, {offset}, {self._type(kind)}, {name!r}, "
             f"({values},), {used})"
         )
         self.write(target, call, kind)
@@ -651,8 +681,8 @@ class _Translator:
             self.write(predicate[0], "q", "pred")
 
     def _do_vote(self, i: Instruction) -> None:
-        predicate, mask = self.read(i.operands[1], "pred"), self.read(i.operands[2], "u32")
-        mode = i.op[2]
+        predicate, mode = self.read(i.operands[1], "pred"), i.op[1 + ("sync" in i.op)]
+        mask = self.read(i.operands[2], "u32") if "sync" in i.op else "m.active_mask()"
         kind = "u32" if mode == "ballot" else "pred"
         self.write(i.operands[0], f"m.vote({mode!r}, {predicate}, {mask})", kind)
 
@@ -674,7 +704,6 @@ class _Translator:
 
 
 ATOMICS = ("add", "min", "max", "exch", "and", "or", "xor", "inc", "dec", "cas")
-WINDOWS = {"shared": 1 << 36, "local": 1 << 37}  # where generic addresses of a space begin
 
 
 def put(mask: Mask, old: Any, new: Any) -> Any:
@@ -709,13 +738,6 @@ HELPERS = {
 
 def _nothing(m: Any, registers: list[Any]) -> None:
     """Stands in for a block that is not compiled yet."""
-
-
-def _space(i: Instruction) -> str:
-    return next(
-        (word.partition("::")[0] for word in i.op[1:] if word.partition("::")[0] in SPACES),
-        "generic",
-    )
 
 
 def _viewed(value: str, of: str, to: str, *, fresh: bool = False) -> str:

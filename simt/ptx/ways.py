@@ -28,11 +28,12 @@ def wait(way: list[Any], number: int, after: int) -> None:
     way.append(after)
 
 
-def go_on(stack: Stack, number: int) -> None:
-    """Releases the ways that wait at a barrier."""
-    for way in stack:
-        if way[0] == FIRST_BARRIER - number:
-            way[0] = way.pop()
+def go_on(stack: Stack, number: int) -> bool:
+    """Releases the ways that wait at a barrier; whether there are any."""
+    waiting = [way for way in stack if way[0] == FIRST_BARRIER - number]
+    for way in waiting:
+        way[0] = way.pop()
+    return bool(waiting)
 
 
 def leaf(stack: Stack) -> int | None:

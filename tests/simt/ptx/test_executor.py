@@ -183,7 +183,8 @@ def test_a_wide_load_is_one_request() -> None:
         ("ld.shared.u32 %r5, [%rd2];", "null pointer"),
         ("prmt.b32.f4e %r5, %r1, %r1, 0;", "prmt"),
         ("ld.u32 %r5, [%rd2];", "null pointer"),
-        ("fma.rz.f64 %fd1, %fd2, %fd2, %fd2;", "fma.rz"),
+        ("ex2.rz.f32 %f1, %f2;", "ex2.rz"),
+        ("mad.hi.sat.s32 %r5, %r1, %r1, %r1;", "mad.hi.sat"),
     ],
 )
 def test_what_is_wrong_or_unknown_is_said(body: str, says: str) -> None:
