@@ -1,0 +1,139 @@
+"""What the script itself sends: collectives, and clipping before them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.distributed as dist
+
+from gpulearn.parallel.watch.finding import Finding, Record, counted, named
+
+if TYPE_CHECKING:
+    from gpulearn.parallel.watch.watch import Watch
+
+COLLECTIVES = (
+    "all_reduce reduce broadcast all_gather all_gather_into_tensor reduce_scatter "
+    "reduce_scatter_tensor all_to_all all_to_all_single gather scatter barrier "
+    "all_gather_object broadcast_object_list gather_object scatter_object_list"
+).split()
+MESSAGES = "send recv isend irecv batch_isend_irecv".split()
+CLIPPERS = ("clip_grad_norm_", "clip_grad_value_")
+
+
+class Collectives:
+    """Counts of calls by line, elements sent since the last step, and what clipped before."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self.calls: dict[str, int] = {}  # "all_reduce, train.py:31" → how often
+        self.messages = 0
+        self.since_step = 0  # elements since the last optimizer step
+        self._clipped = ""  # where gradients were clipped since the last backward
+        self._clipped_first: tuple[str, str, int] | None = None
+        for name in COLLECTIVES:
+            if hasattr(dist, name):
+                watch.replace(dist, name, self._collective(name))
+        for name in MESSAGES:
+            watch.replace(dist, name, self._message)
+        for name in CLIPPERS:
+            watch.replace(torch.nn.utils, name, self._clip)
+
+    def _collective(self, name: str) -> Any:
+        def note(*args: Any, **keywords: Any) -> None:
+            line = self._watch.line()
+            call = f"{name}, {line}"
+            self.calls[call] = self.calls.get(call, 0) + 1
+            elements = _elements([*args, *keywords.values()])
+            self.since_step += elements
+            parameters = self._watch.steps.elements
+            if self._clipped and elements and parameters and name == "all_reduce":
+                self._clipped_first = self._clipped_first or (
+                    self._clipped,
+                    line,
+                    self._watch.step,
+                )
+
+        return note
+
+    def _message(self, *_args: Any, **_keywords: Any) -> None:
+        self.messages += 1
+
+    def _clip(self, *_args: Any, **_keywords: Any) -> None:
+        self._clipped = self._watch.line()
+
+    def backward(self) -> None:
+        """Gradients are new: nothing has clipped them yet."""
+        self._clipped = ""
+
+    def stepped(self) -> None:
+        """An optimizer step is over."""
+        self.since_step = 0
+        self._clipped = ""
+
+    def record(self) -> dict[str, Any]:
+        """For the rank's record."""
+        return {
+            "calls": self.calls,
+            "messages": self.messages,
+            "clipped_first": self._clipped_first,
+        }
+
+
+def _elements(values: Sequence[Any]) -> int:
+    total = 0
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            total += value.numel()
+        elif isinstance(value, (list, tuple)) and value and isinstance(value[0], torch.Tensor):
+            total += sum(tensor.numel() for tensor in value)
+    return total
+
+
+def findings(records: Sequence[Record], failed: bool) -> list[Finding]:
+    """Clipping before the mean; a collective that some ranks alone called."""
+    return [*_clipped(records), *(_lonely(records) if failed else ())]
+
+
+def _clipped(records: Sequence[Record]) -> list[Finding]:
+    ranks = tuple(record["rank"] for record in records if record["clipped_first"])
+    if not ranks or any(record["wrappers"] for record in records):
+        return []
+    clip, exchange, step = next(r["clipped_first"] for r in records if r["clipped_first"])
+    return [
+        Finding(
+            "clipped-before-the-mean",
+            "error",
+            f"{named(ranks)} clipped gradients of their own before {exchange} averaged them: the "
+            f"mean of clipped gradients is not the clipped mean, and each rank scaled its part by "
+            f"another factor.",
+            "Average first, then clip: every rank then clips the same gradient.",
+            where=clip,
+            ranks=ranks,
+            step=step,
+        )
+    ]
+
+
+def _lonely(records: Sequence[Record]) -> list[Finding]:
+    found = []
+    for call in sorted(set().union(*(record["calls"] for record in records))):
+        counts = {record["rank"]: record["calls"].get(call, 0) for record in records}
+        callers = tuple(rank for rank, count in counts.items() if count)
+        if 0 < len(callers) < len(records):
+            name, _, line = call.partition(", ")
+            others = [rank for rank in counts if rank not in callers]
+            found.append(
+                Finding(
+                    "collective-of-some-ranks",
+                    "error",
+                    f"{named(callers)} called {name} {counted(counts[callers[0]], 'time')}, "
+                    f"{named(others)} never: a collective returns when all ranks of its group "
+                    f"have called it.",
+                    f"Move {name} out of the branch that not every rank takes.",
+                    where=line,
+                    ranks=callers,
+                )
+            )
+    return found
