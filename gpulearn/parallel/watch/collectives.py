@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
+from torch.distributed.algorithms.join import Join
 
 from gpulearn.parallel.watch.finding import Finding, Record, counted, named
 
@@ -23,13 +24,13 @@ CLIPPERS = ("clip_grad_norm_", "clip_grad_value_")
 
 
 class Collectives:
-    """Counts of calls by line, elements sent since the last step, and what clipped before."""
+    """Counts of calls by line, and what clipped gradients before one."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self.calls: dict[str, int] = {}  # "all_reduce, train.py:31" → how often
         self.messages = 0
-        self.since_step = 0  # elements since the last optimizer step
+        self._joins = False  # uneven inputs are taken care of
         self._clipped = ""  # where gradients were clipped since the last backward
         self._clipped_first: tuple[str, str, int] | None = None
         for name in COLLECTIVES:
@@ -37,6 +38,7 @@ class Collectives:
                 watch.replace(dist, name, self._collective(name))
         for name in MESSAGES:
             watch.replace(dist, name, self._message)
+        watch.replace(Join, "__enter__", self._join)
         for name in CLIPPERS:
             watch.replace(torch.nn.utils, name, self._clip)
 
@@ -46,19 +48,16 @@ class Collectives:
             call = f"{name}, {line}"
             self.calls[call] = self.calls.get(call, 0) + 1
             elements = _elements([*args, *keywords.values()])
-            self.since_step += elements
-            parameters = self._watch.steps.elements
-            if self._clipped and elements and parameters and name == "all_reduce":
-                self._clipped_first = self._clipped_first or (
-                    self._clipped,
-                    line,
-                    self._watch.step,
-                )
+            if self._clipped and elements > 1 and name == "all_reduce" and not self._clipped_first:
+                self._clipped_first = (self._clipped, line, self._watch.step)
 
         return note
 
     def _message(self, *_args: Any, **_keywords: Any) -> None:
         self.messages += 1
+
+    def _join(self, _join: Join) -> None:
+        self._joins = True
 
     def _clip(self, *_args: Any, **_keywords: Any) -> None:
         self._clipped = self._watch.line()
@@ -69,7 +68,6 @@ class Collectives:
 
     def stepped(self) -> None:
         """An optimizer step is over."""
-        self.since_step = 0
         self._clipped = ""
 
     def record(self) -> dict[str, Any]:
@@ -77,6 +75,7 @@ class Collectives:
         return {
             "calls": self.calls,
             "messages": self.messages,
+            "joins": self._joins,
             "clipped_first": self._clipped_first,
         }
 

@@ -37,8 +37,8 @@ class Forwards:
         self.sharded = False
         self._past: tuple[str, int] | None = None  # where a wrapper was passed by, in which step
         self._batches: dict[int, str] = {}  # sampled step → digest of what went in
-        # since the last step, by line: forwards whose backward will exchange gradients
-        self._synced: Counter[str] = Counter()
+        # since the last step, by line and wrapper: forwards whose backward will exchange gradients
+        self._synced: Counter[tuple[str, int]] = Counter()
         self._synced_twice: tuple[int, int, int] | None = None
         self._dropout = self._normalizes = False
         hooks.register_module_module_registration_hook(self._registered)
@@ -90,14 +90,14 @@ class Forwards:
         first = watch.step not in self._batches and watch.is_sampled()
         if isinstance(module, DistributedDataParallel):
             if module.require_backward_grad_sync:
-                self._synced[watch.line()] += 1
+                self._synced[watch.line(), id(module)] += 1
         elif module in self._wrapped and self._past is None:
             self._past = (watch.line(), watch.step)
-        elif not isinstance(module, nn.modules.loss._Loss):
-            self._name(module)
-        if any(True for _ in module.parameters()):
+        if next(module.parameters(), None) is not None:
             self._batch_is_open = first
-            watch.steps.follow(module)
+            watch.counter[1] = watch.step + 1
+            if watch.steps.follow(module):
+                self._name(getattr(module, "module", module))
 
     def stepped(self) -> None:
         """An optimizer step is over."""

@@ -32,9 +32,9 @@ class Step:
         return float(np.ptp(entries, axis=0).max()) if entries.size else 0.0
 
 
-def findings(records: Sequence[Record]) -> list[Finding]:
+def findings(records: Sequence[Record], failed: bool) -> list[Finding]:
     """What is wrong with the steps, each kind once."""
-    counts = [record["steps"] for record in records]
+    counts = [record["begun" if failed else "steps"] for record in records]
     if any(record["sharded"] or record["messages"] or record["rpc"] for record in records):
         return []
     steps = [
@@ -93,7 +93,7 @@ def _apart(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
         odd = _odd_one(first, name, records)
         cause += f" on {odd}" if odd else ""
         cure = "Change weights on all ranks alike, or broadcast them afterwards."
-    elif not wrapped and not any(record["exchanged"] for record in records):
+    elif not wrapped and set(own) == set(first.looks[0]["gradients"]):
         kind = "never-synchronized"
         cause = "each rank steps by its own gradient, and nothing is exchanged before the step"
         cure = AVERAGE
@@ -185,7 +185,7 @@ def _undivided(records: Sequence[Record]) -> list[Finding]:
 
 
 def _uneven(records: Sequence[Record], counts: Sequence[int]) -> list[Finding]:
-    if len(set(counts)) == 1:
+    if len(set(counts)) == 1 or any(record["joins"] for record in records):
         return []
     told = ", ".join(f"rank {r} {n}" for r, n in zip(_ranks(records), counts, strict=True))
     most = tuple(r for r, n in zip(_ranks(records), counts, strict=True) if n == max(counts))
@@ -193,7 +193,7 @@ def _uneven(records: Sequence[Record], counts: Sequence[int]) -> list[Finding]:
         Finding(
             "uneven-steps",
             "error",
-            f"ranks took unequal numbers of optimizer steps: {told}.",
+            f"ranks began unequal numbers of steps: {told}.",
             "Give every rank as many batches (DistributedSampler pads, drop_last=True drops), or "
             "run the loop in model.join().",
             records[0]["step_line"],

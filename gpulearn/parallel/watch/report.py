@@ -23,7 +23,8 @@ def records_in(folder: Path) -> list[list[dict[str, Any]]]:
     trainings: dict[Any, dict[int, dict[str, Any]]] = {}
     for path in sorted(folder.glob("*.json")):
         record = json.loads(path.read_text())
-        record["steps"] = int(np.fromfile(path.with_suffix(".steps"), np.int64)[0])
+        counter = np.fromfile(path.with_suffix(".steps"), np.int64)
+        record["steps"], record["begun"] = map(int, counter)
         trainings.setdefault((record["parent"], record["size"]), {})[record["rank"]] = record
     return [[ranks[rank] for rank in sorted(ranks)] for ranks in trainings.values()]
 
@@ -36,7 +37,7 @@ def findings_in(folder: Path, *, failed: bool) -> list[Finding]:
             found += samples.findings(records)
             found += forwards.findings(records)
             found += collectives.findings(records, failed)
-            found += replicas.findings(records)
+            found += replicas.findings(records, failed)
             found += files.findings(records)
     return in_order(found)
 

@@ -167,6 +167,8 @@ def _uneven_batches(loaders: Sequence[Record], records: Sequence[Record]) -> lis
     batches = [loader["batches"] for loader in loaders]
     if None in batches or len(set(batches)) == 1 or not loaders[0]["trains"]:
         return []
+    if any(record["joins"] for record in records):
+        return []
     least, most = min(batches), max(batches)
     short = tuple(r["rank"] for r, count in zip(records, batches, strict=True) if count == least)
     long = tuple(r["rank"] for r, count in zip(records, batches, strict=True) if count == most)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -28,13 +29,11 @@ class Steps:
         self._watch = watch
         self.count = 0
         self.backwards = 0  # since the last step
-        self.elements = 0  # of all parameters of the last optimizer
         self.sharded = False
         self.devices: set[str] = set()
         self._line = ""
         self._sampled: list[dict[str, Any]] = []
         self._end: dict[str, Any] = {}
-        self._exchanged = 0  # steps in which the script sent as much as the parameters hold
         self._optimized: dict[int, Tensor] = {}
         self._followed: dict[int, Tensor] = {}  # id → its local gradients, added up
         self._modules: dict[int, weakref.ref[nn.Module]] = {}
@@ -44,10 +43,13 @@ class Steps:
         hooks.register_optimizer_step_post_hook(self._after)
         watch.replace(torch.autograd, "backward", self._backward)
 
-    def follow(self, module: nn.Module) -> None:
-        """Add up what backward brings to a few of a module's parameters, before any exchange."""
+    def follow(self, module: nn.Module) -> bool:
+        """Add up what backward brings to a few of a module's parameters, before any exchange.
+
+        False for a module that is followed already.
+        """
         if id(module) in self._modules:
-            return
+            return False
         self._modules[id(module)] = weakref.ref(module)
         parameters = [p for p in module.parameters() if p.requires_grad and p.is_leaf]
         spread = max(1, math.ceil(len(parameters) / FOLLOWED))
@@ -55,6 +57,7 @@ class Steps:
             if id(parameter) not in self._followed and not _is_sharded(parameter):
                 self._followed[id(parameter)] = torch.zeros(0)
                 parameter.register_hook(self._local(parameter))
+        return True
 
     def _local(self, parameter: Tensor) -> Callable[[Tensor], None]:
         key = id(parameter)
@@ -77,25 +80,19 @@ class Steps:
     def _before(self, optimizer: torch.optim.Optimizer, *_rest: Any) -> None:
         watch = self._watch
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
-        self.elements = sum(p.numel() for p in parameters)
         self._line = watch.line()
         self._optimized |= {id(p): p for p in parameters[:MAX_PARAMETERS]}
         self.devices |= {str(p.device) for p in parameters[:1]}
-        self._exchanged += watch.collectives.since_step >= self.elements > 0
         if self.backwards > 1 and all(self._roots) and self._undivided is None:
             self._undivided = (self._line, self.backwards, self.count)
         if watch.is_sampled():
             self._sampled.append(self._look(parameters))
 
     def _look(self, parameters: Sequence[Tensor]) -> dict[str, Any]:
-        names = self._watch.forwards.names
-        weights, gradients, local = {}, {}, {}
-        for index, parameter in enumerate(parameters[:MAX_PARAMETERS]):
-            if _is_sharded(parameter):
-                self.sharded = True
-                continue
-            name = names.get(id(parameter), f"parameter {index}")
-            weights[name] = _state(parameter)
+        gradients, local = {}, {}
+        self.sharded |= any(map(_is_sharded, parameters))
+        plain = self._named(parameters)
+        for name, parameter in plain.items():
             gradient = parameter.grad
             if parameter.requires_grad:
                 gradients[name] = None if gradient is None else _state(gradient)
@@ -105,14 +102,12 @@ class Steps:
         return {
             "step": self.count,
             "line": self._line,
-            "before": weights,
+            "before": {name: _state(parameter) for name, parameter in plain.items()},
             "gradients": gradients,
             "local": local,
             "buffers": self._buffers(),
             "draws": hash(torch.get_rng_state().numpy().tobytes()[:2504]),
-            "unwrapped": [
-                names.get(id(p), "") for p in parameters if known and id(p) not in known
-            ],
+            "unwrapped": [name for name, p in plain.items() if known and id(p) not in known],
             "backwards": self.backwards,
         }
 
@@ -128,7 +123,8 @@ class Steps:
     def _after(self, optimizer: torch.optim.Optimizer, *_rest: Any) -> None:
         watch = self._watch
         if watch.is_sampled() and self._sampled:
-            self._sampled[-1]["after"] = self._weights(optimizer)
+            parameters = [p for group in optimizer.param_groups for p in group["params"]]
+            self._sampled[-1]["after"] = self._weights(parameters)
             self._followed = dict.fromkeys(self._followed, torch.zeros(0))
         watch.collectives.stepped()
         watch.forwards.stepped()
@@ -138,23 +134,21 @@ class Steps:
         self._roots.clear()
         watch.write(at_once=self.count < 4)
 
-    def _weights(self, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    def _named(self, parameters: Iterable[Tensor]) -> dict[str, Tensor]:
+        """Those that every rank holds whole, by name; at most `MAX_PARAMETERS`."""
         names = self._watch.forwards.names
-        parameters = [p for group in optimizer.param_groups for p in group["params"]]
         return {
-            names.get(id(p), f"parameter {index}"): _state(p)
-            for index, p in enumerate(parameters[:MAX_PARAMETERS])
-            if not _is_sharded(p)
+            names.get(id(parameter), f"parameter {index}"): parameter
+            for index, parameter in enumerate(islice(parameters, MAX_PARAMETERS))
+            if not _is_sharded(parameter)
         }
+
+    def _weights(self, parameters: Iterable[Tensor]) -> dict[str, Any]:
+        return {name: _state(p) for name, p in self._named(parameters).items()}
 
     def look_at_the_end(self) -> None:
         """Note the weights as the training leaves them."""
-        names = self._watch.forwards.names
-        self._end = {
-            names.get(key, f"parameter {index}"): _state(parameter)
-            for index, (key, parameter) in enumerate(self._optimized.items())
-            if not _is_sharded(parameter)
-        }
+        self._end = self._weights(self._optimized.values())
 
     def record(self) -> dict[str, Any]:
         """For the rank's record."""
@@ -162,7 +156,6 @@ class Steps:
             "step_line": self._line,
             "sampled": self._sampled,
             "end": self._end,
-            "exchanged": self._exchanged,
             "undivided": self._undivided,
         }
 

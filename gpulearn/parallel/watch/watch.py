@@ -45,8 +45,8 @@ class Watch:
     def __init__(self, folder: str) -> None:
         self._file = Path(folder) / f"{socket.gethostname()}-{os.getpid()}.json"
         self._written = 0.0
-        # in a mapped file: it is right also when this process is killed
-        self.counter = np.memmap(self._file.with_suffix(".steps"), np.int64, "w+", shape=1)
+        # steps completed and steps begun, in a mapped file: right also if this process is killed
+        self.counter = np.memmap(self._file.with_suffix(".steps"), np.int64, "w+", shape=2)
         self._rank, self._size = int(os.environ.get("RANK", "0")), 1
         self.backend = ""
         self.collectives = Collectives(self)
