@@ -39,14 +39,18 @@ def main(arguments: Sequence[str]) -> int:
     module = ["-m"] if options.module else []
     options.training_script_args = [*module, script, *options.training_script_args]
     options.training_script, options.module = WORKER, True
+    os.environ.setdefault("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "[rank ${rank}] ")
+    if options.tee == "0":
+        options.tee = "3"  # both streams, each line with that prefix
     with records() as folder:
         os.environ[FOLDER] = folder
+        options.log_dir = options.log_dir or folder
         failed = False
         try:
             run.run(options)
         except ChildFailedError as error:
             failed = True
-            print(error, file=sys.stderr)
+            print(ChildFailedError(script, error.failures), file=sys.stderr)
         findings = told(folder, failed=failed)
     if options.report:
         options.report.write_text(as_page(findings, script), encoding="utf-8")

@@ -25,6 +25,7 @@ import torch.distributed as dist
 
 from gpulearn.parallel.watch.collectives import Collectives
 from gpulearn.parallel.watch.files import Files
+from gpulearn.parallel.watch.folder import FOLDER
 from gpulearn.parallel.watch.forwards import Forwards
 from gpulearn.parallel.watch.samples import Samples
 from gpulearn.parallel.watch.steps import Steps
@@ -130,3 +131,17 @@ def start(folder: str) -> Watch:
     watch = Watch(folder)
     atexit.register(watch.end)
     return watch
+
+
+class Watched:
+    """A function that `torch.multiprocessing.spawn` runs in new processes, each watched."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+
+    def __call__(self, *args: Any) -> Any:
+        watch = start(os.environ[FOLDER])
+        try:
+            return self.fn(*args)
+        finally:
+            watch.end()  # such a process leaves without calling what `atexit` holds

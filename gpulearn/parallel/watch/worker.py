@@ -15,21 +15,7 @@ from typing import Any
 import torch.multiprocessing
 
 from gpulearn.parallel.watch.folder import FOLDER
-from gpulearn.parallel.watch.watch import start
-
-
-class Watched:
-    """A function that `torch.multiprocessing.spawn` runs in new processes, each watched."""
-
-    def __init__(self, fn: Callable[..., Any]) -> None:
-        self.fn = fn
-
-    def __call__(self, *args: Any) -> Any:
-        watch = start(os.environ[FOLDER])
-        try:
-            return self.fn(*args)
-        finally:
-            watch.end()  # such a process leaves without calling what `atexit` holds
+from gpulearn.parallel.watch.watch import Watched, start
 
 
 def main() -> None:
