@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
+import torch.distributed.rpc
 from torch.distributed.algorithms.join import Join
 
 from gpulearn.parallel.watch.finding import Finding, Record, counted, named
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
     from gpulearn.parallel.watch.watch import Watch
 
 COLLECTIVES = (
-    "all_reduce reduce broadcast all_gather all_gather_into_tensor reduce_scatter "
-    "reduce_scatter_tensor all_to_all all_to_all_single gather scatter barrier "
-    "all_gather_object broadcast_object_list gather_object scatter_object_list"
-).split()
-MESSAGES = "send recv isend irecv batch_isend_irecv".split()
+    *("all_reduce", "reduce", "broadcast", "gather", "scatter", "barrier", "all_to_all"),
+    *("all_gather", "all_gather_into_tensor", "reduce_scatter", "reduce_scatter_tensor"),
+    *("all_to_all_single", "all_gather_object", "broadcast_object_list", "gather_object"),
+)
+MESSAGES = ("send", "recv", "isend", "irecv", "batch_isend_irecv")
 CLIPPERS = ("clip_grad_norm_", "clip_grad_value_")
 
 
@@ -30,15 +31,17 @@ class Collectives:
         self._watch = watch
         self.calls: dict[str, int] = {}  # "all_reduce, train.py:31" → how often
         self.messages = 0
+        self.speaks_rpc = False
         self._joins = False  # uneven inputs are taken care of
         self._clipped = ""  # where gradients were clipped since the last backward
         self._clipped_first: tuple[str, str, int] | None = None
         for name in COLLECTIVES:
-            if hasattr(dist, name):
-                watch.replace(dist, name, self._collective(name))
+            watch.replace(dist, name, self._collective(name))
         for name in MESSAGES:
             watch.replace(dist, name, self._message)
         watch.replace(Join, "__enter__", self._join)
+        if dist.rpc.is_available():
+            watch.replace(dist.rpc, "init_rpc", self._rpc)
         for name in CLIPPERS:
             watch.replace(torch.nn.utils, name, self._clip)
 
@@ -58,6 +61,9 @@ class Collectives:
 
     def _join(self, _join: Join) -> None:
         self._joins = True
+
+    def _rpc(self, *_args: Any, **_keywords: Any) -> None:
+        self.speaks_rpc = True
 
     def _clip(self, *_args: Any, **_keywords: Any) -> None:
         self._clipped = self._watch.line()

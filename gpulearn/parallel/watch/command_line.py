@@ -45,13 +45,14 @@ def main(arguments: Sequence[str]) -> int:
     with records() as folder:
         os.environ[FOLDER] = folder
         options.log_dir = options.log_dir or folder
-        failed = False
+        failed = True
         try:
             run.run(options)
+            failed = False
         except ChildFailedError as error:
-            failed = True
             print(ChildFailedError(script, error.failures), file=sys.stderr)
-        findings = told(folder, failed=failed)
+        finally:  # also when somebody ends it
+            findings = told(folder, failed=failed)
     if options.report:
         options.report.write_text(as_page(findings, script), encoding="utf-8")
     if options.json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -54,7 +55,7 @@ def findings(records: Sequence[Record]) -> list[Finding]:
     for (host, path), ranks in writers.items():
         record = next(r for r in records if r["host"] == host and path in r["saved"])
         line, prefixed = record["saved"][path]
-        name = os.path.basename(path)
+        name = Path(path).name
         if len(ranks) > 1:
             found.append(
                 Finding(

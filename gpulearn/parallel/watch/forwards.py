@@ -103,7 +103,9 @@ class Forwards:
         """An optimizer step is over."""
         times = min(self._watch.steps.backwards, max(self._synced.values(), default=0))
         if times > 1 and self._synced_twice is None:
-            size = sum(p.numel() * p.element_size() for w in self.wrappers() for p in w.parameters())
+            size = sum(
+                p.numel() * p.element_size() for w in self.wrappers() for p in w.parameters()
+            )
             self._synced_twice = (self._watch.step, times, size)
         self._synced.clear()
 
@@ -139,7 +141,7 @@ def _digest(value: Tensor) -> str:
 
 def findings(records: Sequence[Record]) -> list[Finding]:
     """Equal batches, devices that are shared, and exchanges that a step does not need."""
-    return [*_same_data(records), *_shared_device(records), *_synced_twice(records)]
+    return [*_same_data(records), *shared_device(records), *_synced_twice(records)]
 
 
 def _same_data(records: Sequence[Record]) -> list[Finding]:
@@ -154,14 +156,14 @@ def _same_data(records: Sequence[Record]) -> list[Finding]:
         return []
     ranks = tuple(record["rank"] for record in records)
     loaders = [loader for record in records for loader in record["loaders"]]
-    where = loaders[0]["where"] if loaders else ""
+    where = loaders[0]["where"] if loaders else records[0]["step_line"]
     distributed = any(loader["distributed"] for loader in loaders)
     return [
         Finding(
             "same-data",
             "error",
-            f"all {len(ranks)} ranks were given the same batch in each of the "
-            f"{len(common)} steps compared: {len(ranks)} ranks do the work of one.",
+            f"{named(ranks)} were given the same batch in each of the {len(common)} steps "
+            f"compared: {len(ranks)} ranks do the work of one.",
             "Pass num_replicas and rank to the DistributedSampler: here each rank counts as rank 0."
             if distributed
             else "Give the loader sampler=DistributedSampler(dataset), or let each rank draw other "
@@ -173,7 +175,8 @@ def _same_data(records: Sequence[Record]) -> list[Finding]:
     ]
 
 
-def _shared_device(records: Sequence[Record]) -> list[Finding]:
+def shared_device(records: Sequence[Record]) -> list[Finding]:
+    """All ranks of a machine on one of its several GPUs."""
     found = []
     for host in sorted({record["host"] for record in records}):
         here = [record for record in records if record["host"] == host]

@@ -139,7 +139,9 @@ def _scaled(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
                 continue
             gradient = np.array(state[1])
             factor = float(gradient @ mean / (mean @ mean))
-            if np.allclose(gradient, factor * mean, rtol=CLOSE, atol=CLOSE * np.abs(gradient).max()):
+            if np.allclose(
+                gradient, factor * mean, rtol=CLOSE, atol=CLOSE * np.abs(gradient).max()
+            ):
                 factors.append((factor, step))
     if len({step.number for _, step in factors}) < 2:
         return []

@@ -32,7 +32,7 @@ class Samples:
 
     def _iterated(self, loader: DataLoader[Any]) -> None:
         if id(loader) not in self._loaders:
-            sampler = loader.sampler
+            sampler: Any = loader.sampler
             distributed = isinstance(sampler, DistributedSampler)
             dataset, base = _base(loader.dataset)
             self._kept.append(loader)
@@ -78,13 +78,7 @@ class Samples:
 
     def record(self) -> dict[str, Any]:
         """For the rank's record."""
-        hidden = {"subset"}
-        return {
-            "loaders": [
-                {name: value for name, value in loader.items() if name not in hidden}
-                for loader in self._loaders.values()
-            ]
-        }
+        return {"loaders": [{**loader, "subset": None} for loader in self._loaders.values()]}
 
 
 def _length(sized: Any) -> int | None:
@@ -121,8 +115,8 @@ def _summary(value: Any) -> bytes:
         few = flat[:: max(1, flat.size // 64)]
         return f"{value.shape}{value.dtype}".encode() + few.tobytes()
     if isinstance(value, (list, tuple)):
-        few = value[:: max(1, len(value) // 16)]
-        return f"{len(value)}".encode() + b"".join(_summary(item) for item in few)
+        items = value[:: max(1, len(value) // 16)]
+        return f"{len(value)}".encode() + b"".join(_summary(item) for item in items)
     if isinstance(value, (str, bytes, int, float, bool, type(None))):
         return repr(value).encode()
     return type(value).__qualname__.encode()

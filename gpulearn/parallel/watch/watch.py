@@ -17,6 +17,7 @@ import sysconfig
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -67,13 +68,10 @@ class Watch:
 
     def line(self) -> str:
         """The user's line that is running, as `train.py:31`."""
-        frame = sys._getframe(1)
-        while frame is not None:
-            name = frame.f_code.co_filename
-            if not name.startswith(_NOT_THE_USERS):
-                return f"{Path(name).name}:{frame.f_lineno}"
-            frame = frame.f_back  # type: ignore[assignment]
-        return ""
+        frame: FrameType | None = sys._getframe(1)
+        while frame and frame.f_code.co_filename.startswith(_NOT_THE_USERS):
+            frame = frame.f_back
+        return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}" if frame else ""
 
     def replace(self, owner: Any, name: str, before: Callable[..., None]) -> None:
         """Let a public function call `before` with its arguments first."""
@@ -102,7 +100,7 @@ class Watch:
             "size": self._size,
             "host": socket.gethostname(),
             "parent": f"{socket.gethostname()} {os.getppid()}",
-            "rpc": "torch.distributed.rpc" in sys.modules and _speaks_rpc(),
+            "rpc": self.collectives.speaks_rpc,
             **self.steps.record(),
             **self.forwards.record(),
             **self.collectives.record(),
@@ -117,12 +115,6 @@ class Watch:
         """Note how the replicas ended, and write the record for the last time."""
         self.steps.look_at_the_end()
         self.write(at_once=True)
-
-
-def _speaks_rpc() -> bool:
-    from torch.distributed import rpc
-
-    return rpc.is_available() and rpc.api._is_current_rpc_agent_set()
 
 
 @functools.cache
@@ -140,6 +132,7 @@ class Watched:
         self.fn = fn
 
     def __call__(self, *args: Any) -> Any:
+        """Watch this process, and run the function."""
         watch = start(os.environ[FOLDER])
         try:
             return self.fn(*args)

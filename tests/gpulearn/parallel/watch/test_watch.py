@@ -1,8 +1,14 @@
 """Each silent mistake of a training on several ranks is named, and what is right is left alone."""
 
+import json
+import subprocess
+import sys
+import textwrap
+
 import pytest
 
 import gpulearn as gl
+from gpulearn.parallel.watch import forwards
 
 from . import programs
 
@@ -91,3 +97,97 @@ def test_what_stops_a_training_is_explained(name, capfd):
 @pytest.mark.parametrize("name", RIGHT)
 def test_what_is_right_is_left_alone(name):
     assert not findings_of(name)
+
+
+SCRIPT = """
+import sys
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+def train(rate):
+    torch.manual_seed(0)
+    model = DistributedDataParallel(torch.nn.Linear(4, 2))
+    optimizer = torch.optim.SGD(model.parameters(), rate)
+    torch.manual_seed(dist.get_rank())
+    for _ in range(3):
+        optimizer.zero_grad()
+        (model.module if "--past" in sys.argv else model)(torch.randn(3, 4)).sum().backward()
+        optimizer.step()
+    print("trained", __name__)
+"""
+UNDER_TORCHRUN = """
+dist.init_process_group("gloo")
+train(float(sys.argv[1]))
+dist.destroy_process_group()
+"""
+SPAWNING = """
+import torch.multiprocessing as mp
+
+def work(rank, file):
+    dist.init_process_group("gloo", init_method="file://" + file, rank=rank, world_size=2)
+    train(0.1)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    mp.spawn(work, (sys.argv[1],), nprocs=2)
+"""
+
+
+def ranks(tmp_path, text, *arguments):
+    script = tmp_path / "train.py"
+    script.write_text(textwrap.dedent(SCRIPT + text))
+    command = [sys.executable, "-m", "gpulearn", "ranks", "--sanitize"]
+    command += ["--json", str(tmp_path / "found.json"), "--report", str(tmp_path / "found.html")]
+    options = ["--nproc-per-node", "2"] if text == UNDER_TORCHRUN else []
+    done = subprocess.run(
+        [*command, *options, str(script), *arguments], capture_output=True, text=True, check=False
+    )
+    found = json.loads((tmp_path / "found.json").read_text())
+    return done, found, (tmp_path / "found.html").read_text()
+
+
+def test_a_script_runs_as_under_torchrun_and_its_mistake_is_told(tmp_path):
+    done, found, page = ranks(tmp_path, UNDER_TORCHRUN, "0.1", "--past")
+    assert done.returncode == 1, done.stderr
+    assert {"[rank 0] trained __main__", "[rank 1] trained __main__"} <= {*done.stdout.split("\n")}
+    assert [(finding["kind"], finding["where"]) for finding in found] == [
+        ("replicas-differ", "train.py:14")
+    ]
+    assert "ERROR replicas-differ, train.py:14" in done.stderr
+    assert "model.module" in page
+
+
+def test_a_right_script_ends_with_0(tmp_path):
+    done, found, _ = ranks(tmp_path, UNDER_TORCHRUN, "0.1")
+    assert (done.returncode, found) == (0, []), done.stderr
+
+
+def test_what_a_script_spawns_is_watched(tmp_path):
+    done, found, _ = ranks(tmp_path, SPAWNING, str(tmp_path / "meeting"), "--past")
+    assert [finding["kind"] for finding in found] == ["replicas-differ"], done.stderr
+
+
+def test_a_script_that_is_not_there_is_said(tmp_path):
+    command = [sys.executable, "-m", "gpulearn", "ranks", str(tmp_path / "trian.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "there is no file" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("devices", "gpus", "told"),
+    [
+        (["cuda:0", "cuda:0"], 2, True),
+        (["cuda:0", "cuda:1"], 2, False),
+        (["cuda:0", "cuda:0"], 1, False),
+        (["cpu", "cpu"], 2, False),
+    ],
+)
+def test_ranks_that_share_a_gpu_beside_idle_ones(devices, gpus, told):
+    records = [
+        {"rank": rank, "host": "a", "devices": [device], "device_count": gpus}
+        for rank, device in enumerate(devices)
+    ]
+    kinds = [finding.kind for finding in forwards.shared_device(records)]
+    assert kinds == ["one-gpu-for-all"] * told
