@@ -50,6 +50,8 @@ class Collectives:
             line = self._watch.line()
             call = f"{name}, {line}"
             self.calls[call] = self.calls.get(call, 0) + 1
+            if self.calls[call] == 1:
+                self._watch.write()  # the rank may hang in it
             elements = _elements([*args, *keywords.values()])
             if self._clipped and elements > 1 and name == "all_reduce" and not self._clipped_first:
                 self._clipped_first = (self._clipped, line, self._watch.step)

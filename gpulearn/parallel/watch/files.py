@@ -30,7 +30,7 @@ class Files:
         if isinstance(f, (str, os.PathLike)):
             path = os.path.realpath(f)
             self._saved[path] = (self._watch.line(), _is_prefixed(obj))
-            self._watch.write(at_once=True)
+            self._watch.write()
 
     def record(self) -> dict[str, Any]:
         """For the rank's record."""

@@ -15,7 +15,7 @@ from gpulearn.parallel.watch.finding import Finding, Record, counted, named
 if TYPE_CHECKING:
     from gpulearn.parallel.watch.watch import Watch
 
-MAX_SAMPLES = 200_000  # of an epoch, whose indices are kept
+MAX_SAMPLES = 100_000  # of an epoch, whose indices are kept
 MAX_EPOCHS = 4
 
 
@@ -50,7 +50,8 @@ class Samples:
                 "trains": False,  # whether optimizer steps are taken while it is read
                 "epochs": [],
             }
-        self._watch.write(at_once=len(self._loaders[id(loader)]["epochs"]) < MAX_EPOCHS)
+        if len(self._loaders[id(loader)]["epochs"]) < MAX_EPOCHS:
+            self._watch.write()
 
     def _watch_indices(self) -> None:
         original = BatchSampler.__iter__

@@ -122,7 +122,8 @@ class Steps:
 
     def _after(self, optimizer: torch.optim.Optimizer, *_rest: Any) -> None:
         watch = self._watch
-        if watch.is_sampled() and self._sampled:
+        sampled = watch.is_sampled() and bool(self._sampled)
+        if sampled:
             parameters = [p for group in optimizer.param_groups for p in group["params"]]
             self._sampled[-1]["after"] = self._weights(parameters)
             self._followed = dict.fromkeys(self._followed, torch.zeros(0))
@@ -132,7 +133,8 @@ class Steps:
         watch.counter[0] = self.count
         self.backwards = 0
         self._roots.clear()
-        watch.write(at_once=self.count < 4)
+        if sampled:
+            watch.write()
 
     def _named(self, parameters: Iterable[Tensor]) -> dict[str, Tensor]:
         """Those that every rank holds whole, by name; at most `MAX_PARAMETERS`."""

@@ -14,7 +14,6 @@ import os
 import socket
 import sys
 import sysconfig
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -31,7 +30,6 @@ from gpulearn.parallel.watch.forwards import Forwards
 from gpulearn.parallel.watch.samples import Samples
 from gpulearn.parallel.watch.steps import Steps
 
-SECONDS = 0.5  # between two times that the record is written while a training runs
 _PACKAGES = {sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 _NOT_THE_USERS = (
     *_PACKAGES,
@@ -46,7 +44,6 @@ class Watch:
 
     def __init__(self, folder: str) -> None:
         self._file = Path(folder) / f"{socket.gethostname()}-{os.getpid()}.json"
-        self._written = 0.0
         # steps completed and steps begun, in a mapped file: right also if this process is killed
         self.counter = np.memmap(self._file.with_suffix(".steps"), np.int64, "w+", shape=2)
         self._rank, self._size = int(os.environ.get("RANK", "0")), 1
@@ -84,12 +81,8 @@ class Watch:
 
         setattr(owner, name, noted)
 
-    def write(self, *, at_once: bool = False) -> None:
-        """Write the record; unless `at_once`, not more often than twice a second."""
-        now = time.monotonic()
-        if not at_once and now - self._written < SECONDS:
-            return
-        self._written = now
+    def write(self) -> None:
+        """Write the record; called when there is something new, since a rank may be killed."""
         if dist.is_available() and dist.is_initialized():
             self._rank, self._size = dist.get_rank(), dist.get_world_size()
             self.backend = dist.get_backend()
@@ -114,7 +107,7 @@ class Watch:
     def end(self) -> None:
         """Note how the replicas ended, and write the record for the last time."""
         self.steps.look_at_the_end()
-        self.write(at_once=True)
+        self.write()
 
 
 @functools.cache
