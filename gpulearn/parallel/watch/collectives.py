@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,72 +30,46 @@ class Collectives:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self.calls: dict[str, int] = {}  # "all_reduce, train.py:31" → how often
-        self.messages = 0
-        self.speaks_rpc = False
-        self._joins = False  # uneven inputs are taken care of
+        self._seen = {"messages": False, "rpc": False, "joins": False}
         self._clipped = ""  # where gradients were clipped since the last backward
         self._clipped_first: tuple[str, str, int] | None = None
         for name in COLLECTIVES:
             watch.replace(dist, name, self._collective(name))
         for name in MESSAGES:
-            watch.replace(dist, name, self._message)
-        watch.replace(Join, "__enter__", self._join)
+            watch.replace(dist, name, self._see("messages"))
         if dist.rpc.is_available():
-            watch.replace(dist.rpc, "init_rpc", self._rpc)
+            watch.replace(dist.rpc, "init_rpc", self._see("rpc"))
+        watch.replace(Join, "__enter__", self._see("joins"))  # uneven inputs are taken care of
         for name in CLIPPERS:
             watch.replace(torch.nn.utils, name, self._clip)
 
-    def _collective(self, name: str) -> Any:
+    def _collective(self, name: str) -> Callable[..., None]:
         def note(*args: Any, **keywords: Any) -> None:
             line = self._watch.line()
             call = f"{name}, {line}"
             self.calls[call] = self.calls.get(call, 0) + 1
             if self.calls[call] == 1:
                 self._watch.write()  # the rank may hang in it
-            elements = _elements([*args, *keywords.values()])
-            if self._clipped and elements > 1 and name == "all_reduce" and not self._clipped_first:
-                self._clipped_first = (self._clipped, line, self._watch.step)
+            if name == "all_reduce" and self._clipped and not self._clipped_first:
+                tensor: torch.Tensor = args[0] if args else keywords["tensor"]
+                if tensor.numel() > 1:
+                    self._clipped_first = (self._clipped, line, self._watch.step)
 
         return note
 
-    def _message(self, *_args: Any, **_keywords: Any) -> None:
-        self.messages += 1
-
-    def _join(self, _join: Join) -> None:
-        self._joins = True
-
-    def _rpc(self, *_args: Any, **_keywords: Any) -> None:
-        self.speaks_rpc = True
+    def _see(self, what: str) -> Callable[..., None]:
+        return lambda *_args, **_keywords: self._seen.update({what: True})
 
     def _clip(self, *_args: Any, **_keywords: Any) -> None:
         self._clipped = self._watch.line()
 
-    def backward(self) -> None:
-        """Gradients are new: nothing has clipped them yet."""
-        self._clipped = ""
-
-    def stepped(self) -> None:
-        """An optimizer step is over."""
+    def renewed(self) -> None:
+        """Gradients are new, or used: nothing has clipped the next ones yet."""
         self._clipped = ""
 
     def record(self) -> dict[str, Any]:
         """For the rank's record."""
-        return {
-            "calls": self.calls,
-            "messages": self.messages,
-            "joins": self._joins,
-            "clipped_first": self._clipped_first,
-        }
-
-
-def _elements(values: Sequence[Any]) -> int:
-    total = 0
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            total += value.numel()
-        elif isinstance(value, (list, tuple)) and value and isinstance(value[0], torch.Tensor):
-            total += sum(tensor.numel() for tensor in value)
-    return total
+        return {"calls": self.calls, **self._seen, "clipped_first": self._clipped_first}
 
 
 def findings(records: Sequence[Record], failed: bool) -> list[Finding]:

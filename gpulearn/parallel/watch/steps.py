@@ -73,7 +73,7 @@ class Steps:
 
     def _backward(self, tensors: Any = (), *_args: Any, **_keywords: Any) -> None:
         self.backwards += 1
-        self._watch.collectives.backward()
+        self._watch.collectives.renewed()
         first = tensors if isinstance(tensors, Tensor) else next(iter(tensors), None)
         self._roots.append(first is not None and _is_plain_mean(first))
 
@@ -127,7 +127,7 @@ class Steps:
             parameters = [p for group in optimizer.param_groups for p in group["params"]]
             self._sampled[-1]["after"] = self._weights(parameters)
             self._followed = dict.fromkeys(self._followed, torch.zeros(0))
-        watch.collectives.stepped()
+        watch.collectives.renewed()
         watch.forwards.stepped()
         self.count += 1
         watch.counter[0] = self.count

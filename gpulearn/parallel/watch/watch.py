@@ -47,7 +47,6 @@ class Watch:
         # steps completed and steps begun, in a mapped file: right also if this process is killed
         self.counter = np.memmap(self._file.with_suffix(".steps"), np.int64, "w+", shape=2)
         self._rank, self._size = int(os.environ.get("RANK", "0")), 1
-        self.backend = ""
         self.collectives = Collectives(self)
         self.forwards = Forwards(self)
         self.steps = Steps(self)
@@ -85,7 +84,6 @@ class Watch:
         """Write the record; called when there is something new, since a rank may be killed."""
         if dist.is_available() and dist.is_initialized():
             self._rank, self._size = dist.get_rank(), dist.get_world_size()
-            self.backend = dist.get_backend()
         if self._size == 1:
             return  # a launcher's own process, or a script that never joined the others
         record = {
@@ -93,7 +91,6 @@ class Watch:
             "size": self._size,
             "host": socket.gethostname(),
             "parent": f"{socket.gethostname()} {os.getppid()}",
-            "rpc": self.collectives.speaks_rpc,
             **self.steps.record(),
             **self.forwards.record(),
             **self.collectives.record(),
