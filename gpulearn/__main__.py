@@ -9,6 +9,10 @@ from gpulearn import __version__
 
 COMMANDS = {  # word → the module whose `main` takes what follows, what it does
     "run": ("simt.programs.command_line", "run a CUDA program or a Numba script without a GPU"),
+    "ranks": (
+        "gpulearn.parallel.watch.command_line",
+        "run a training script on several ranks and say what it does silently wrong",
+    ),
     "exercise": ("gpulearn.judge.command_line", "check exercises that you have written"),
     "course": ("gpulearn_grading.course.command_line", "make a course pack for your students"),
     "grade": ("gpulearn_grading.command_line", "grade a folder of submissions"),

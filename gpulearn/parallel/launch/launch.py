@@ -25,6 +25,7 @@ from gpulearn.parallel.launch.messages import (
 )
 from gpulearn.parallel.process_group import MAX_TIMEOUT
 from gpulearn.parallel.simulate.simulate import simulate
+from gpulearn.parallel.watch.folder import records, told
 from simt.device import selection
 
 R = TypeVar("R")
@@ -39,6 +40,7 @@ def launch(
     debug: bool = False,
     backend: str | None = None,
     restarts: int = 0,
+    watch: bool = False,
 ) -> RankResults[R]:
     """Run a function on several ranks at once: real processes that can communicate.
 
@@ -63,6 +65,8 @@ def launch(
             `torchrun --max-restarts`. The function begins anew each time, so it should go on from
             a checkpoint. The environment variable TORCHELASTIC_RESTART_COUNT tells it how often
             that was so far.
+        watch: whether what the training does silently wrong is told at the end, as
+            `python -m gpulearn ranks` tells it; in `findings` of what is returned, too.
 
     Returns what each rank returned, a list in order of rank; its `restarts` is how often they were
     started again. A `RankError` names the first rank to fail, with its line and its causes; what
@@ -84,7 +88,7 @@ def launch(
         raise BadInput("Ranks start on Linux and macOS; on Windows run the notebook in WSL.")
     payload = traveling_call(fn, args)
     chosen = _backend(backend, ranks)
-    with meeting_place() as folder:
+    with meeting_place() as folder, records(watch) as notes:
         for count in itertools.count():
             environment = os.environ | {
                 "TORCHELASTIC_RESTART_COUNT": str(count),
@@ -101,18 +105,21 @@ def launch(
                     threads=max(1, selection.cores() // ranks),
                     debug=debug,
                     environment=environment,
+                    watch=notes,
                 )
                 for rank in range(ranks)
             ]
             outcomes = _run(jobs, float(timeout))
-            if (error := error_of(outcomes)) is None:
+            error = error_of(outcomes)
+            findings = told(notes, failed=error is not None) if watch else ()
+            if error is None:
                 break
             if count == budget:
                 raise error from None
             message = str(error).partition("\n")[0].rstrip(".")
             print(f"{message}. All ranks start again: {count + 1} of {budget}.", flush=True)
     results = results_of([outcome.payload for outcome in outcomes if isinstance(outcome, Result)])
-    return RankResults(results, count)
+    return RankResults(results, count, findings)
 
 
 def _run(jobs: Sequence[Job], timeout: float) -> list[Result | Failure]:

@@ -42,6 +42,7 @@ class Job:
     threads: int  # of torch
     debug: bool  # whether torch compares the collectives of all ranks before each
     environment: Mapping[str, str]  # the launcher's
+    watch: str = ""  # the folder for what a watch of the rank writes down, if there is one
 
     def report(self, what: str) -> Path:
         """The file for the rank's "answer", or where it is ("stack"), or what it has called."""
@@ -98,9 +99,12 @@ class Failure:
 class RankResults(list[R]):
     """What each rank returned, in order of rank."""
 
-    def __init__(self, results: Iterable[R], restarts: int = 0) -> None:
+    def __init__(
+        self, results: Iterable[R], restarts: int = 0, findings: Sequence[Any] = ()
+    ) -> None:
         super().__init__(results)
         self.restarts = restarts  # how often all ranks were started again
+        self.findings = findings  # what a watch found, errors first
 
 
 def without_launcher(frames: Sequence[TraceFrame]) -> tuple[TraceFrame, ...]:

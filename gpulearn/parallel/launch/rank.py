@@ -112,7 +112,15 @@ def _call(job: Job) -> bytes:
         timeout=datetime.timedelta(seconds=job.timeout),
     )
     dist.barrier()  # a rank that ends at once would be gone before the others have found it
-    return traveling(function(*args))
+    if not job.watch:
+        return traveling(function(*args))
+    from gpulearn.parallel.watch.watch import start
+
+    watch = start(job.watch)
+    try:
+        return traveling(function(*args))
+    finally:
+        watch.end()
 
 
 def _called(job: Job) -> Calls:

@@ -1,0 +1,1 @@
+"""A sanitizer for torch.distributed: what a training on several ranks does silently wrong."""

@@ -1,0 +1,50 @@
+"""A finding: one mistake of a training on several ranks, with the evidence for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+LEVELS = ("error", "warning", "note")
+Record = Mapping[str, Any]  # what one rank's watch has written down
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong, where, on which ranks, from which step on, and what to do about it."""
+
+    kind: str
+    level: str  # "error", "warning" or "note"
+    message: str
+    cure: str
+    where: str = ""  # "train.py:31"
+    ranks: tuple[int, ...] = ()
+    step: int | None = None  # the first optimizer step that shows it, from 0
+
+    def __str__(self) -> str:
+        place = f", {self.where}" if self.where else ""
+        return f"{self.level.upper()} {self.kind}{place}: {self.message}\n  {self.cure}"
+
+    def as_data(self) -> dict[str, Any]:
+        """All fields, for JSON."""
+        return asdict(self)
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Each once; errors first."""
+    return sorted(dict.fromkeys(findings), key=lambda finding: LEVELS.index(finding.level))
+
+
+def named(ranks: Sequence[int]) -> str:
+    """`rank 1`, `ranks 0 and 2`, `ranks 0 to 7`."""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if len(ranks) > 2 and list(ranks) == list(range(ranks[0], ranks[-1] + 1)):
+        return f"ranks {ranks[0]} to {ranks[-1]}"
+    return f"ranks {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
+
+
+def counted(number: int, thing: str) -> str:
+    """`1 step`, `3 steps`, `2 batches`."""
+    return f"{number:,} {thing}{'' if number == 1 else 'es' if thing.endswith('h') else 's'}"

@@ -1,0 +1,215 @@
+"""Which modules ran, inside or past their wrapper, and on which batch."""
+
+from __future__ import annotations
+
+import hashlib
+import weakref
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules import module as hooks
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
+from torch.nn.parallel import DistributedDataParallel
+
+from gpulearn.parallel.watch.finding import Finding, Record, named
+
+if TYPE_CHECKING:
+    from gpulearn.parallel.watch.watch import Watch
+
+SHARDED_WRAPPERS = ("FullyShardedDataParallel", "PipelineParallel", "PipelineStage")
+
+
+class Forwards:
+    """The wrappers of this process, and every forward of an outermost module."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._wrappers: list[weakref.ref[DistributedDataParallel]] = []
+        self._wrapped: weakref.WeakSet[nn.Module] = weakref.WeakSet()
+        self._stack: list[nn.Module] = []
+        self._batch_is_open = False
+        self.names: dict[int, str] = {}  # id of a parameter → its name
+        self.kept: set[int] = set()  # ids of parameters that a wrapper exchanges
+        self.sharded = False
+        self._past: tuple[str, int] | None = None  # where a wrapper was passed by, in which step
+        self._batches: dict[int, str] = {}  # sampled step → digest of what went in
+        # since the last step, by line and wrapper: forwards whose backward will exchange gradients
+        self._synced: Counter[tuple[str, int]] = Counter()
+        self._synced_twice: tuple[int, int, int] | None = None
+        self._dropout = self._normalizes = False
+        hooks.register_module_module_registration_hook(self._registered)
+        hooks.register_module_forward_pre_hook(self._before)
+        hooks.register_module_forward_hook(self._after, always_call=True)
+
+    def _registered(self, parent: nn.Module, name: str, child: nn.Module | None) -> None:
+        if child is None:
+            return
+        if type(parent).__name__ in SHARDED_WRAPPERS:
+            self.sharded = True
+        if isinstance(parent, DistributedDataParallel) and name == "module":
+            self._wrappers.append(weakref.ref(parent))
+            self._wrapped.add(child)
+            self._name(child)
+            self.kept |= {id(p) for p in child.parameters() if p.requires_grad}
+
+    def wrappers(self) -> Iterator[DistributedDataParallel]:
+        """All DistributedDataParallel modules that still exist."""
+        return (wrapper for ref in self._wrappers if (wrapper := ref()) is not None)
+
+    def _name(self, module: nn.Module) -> None:
+        for name, parameter in module.named_parameters():
+            self.names.setdefault(id(parameter), name)
+
+    def _before(self, module: nn.Module, inputs: tuple[Any, ...]) -> None:
+        if not self._stack:
+            self._outermost(module)
+        elif isinstance(module, _DropoutNd):
+            self._dropout |= module.training and module.p > 0
+        elif isinstance(module, _BatchNorm):
+            self._normalizes |= module.training and module.track_running_stats
+        self._stack.append(module)
+        if self._batch_is_open:
+            for value in inputs:
+                if isinstance(value, Tensor) and value.numel():
+                    self._batches[self._watch.step] = _digest(value)
+                    self._batch_is_open = False
+                    break
+
+    def _after(self, module: nn.Module, _inputs: Any, _output: Any) -> None:
+        if self._stack:
+            self._stack.pop()
+
+    def _outermost(self, module: nn.Module) -> None:
+        if not (module.training and torch.is_grad_enabled()):
+            return
+        watch = self._watch
+        first = watch.step not in self._batches and watch.is_sampled()
+        if isinstance(module, DistributedDataParallel):
+            if module.require_backward_grad_sync:
+                self._synced[watch.line(), id(module)] += 1
+        elif module in self._wrapped and self._past is None:
+            self._past = (watch.line(), watch.step)
+        if next(module.parameters(), None) is not None:
+            self._batch_is_open = first
+            watch.counter[1] = watch.step + 1
+            if watch.steps.follow(module):
+                self._name(getattr(module, "module", module))
+
+    def stepped(self) -> None:
+        """An optimizer step is over."""
+        times = min(self._watch.steps.backwards, max(self._synced.values(), default=0))
+        if times > 1 and self._synced_twice is None:
+            size = sum(
+                p.numel() * p.element_size() for w in self.wrappers() for p in w.parameters()
+            )
+            self._synced_twice = (self._watch.step, times, size)
+        self._synced.clear()
+
+    def record(self) -> dict[str, Any]:
+        """For the rank's record."""
+        wrappers = [
+            {
+                "broadcasts": wrapper.broadcast_buffers,
+                "finds_unused": wrapper.find_unused_parameters,
+            }
+            for wrapper in self.wrappers()
+        ]
+        devices = {str(p.device) for wrapper in self.wrappers() for p in wrapper.parameters()}
+        return {
+            "wrappers": wrappers or ([{}] if self._wrappers else []),
+            "sharded": self.sharded or self._watch.steps.sharded,
+            "past": self._past,
+            "batches": self._batches,
+            "synced_twice": self._synced_twice,
+            "dropout": self._dropout,
+            "normalizes": self._normalizes,
+            "devices": sorted(devices | self._watch.steps.devices),
+            "device_count": torch.cuda.device_count(),
+        }
+
+
+def _digest(value: Tensor) -> str:
+    flat = value.detach().reshape(-1)
+    few = flat[torch.linspace(0, flat.numel() - 1, min(flat.numel(), 512)).long().to(flat.device)]
+    shape = f"{tuple(value.shape)}{value.dtype}"
+    return hashlib.sha1(shape.encode() + few.double().cpu().numpy().tobytes()).hexdigest()
+
+
+def findings(records: Sequence[Record]) -> list[Finding]:
+    """Equal batches, devices that are shared, and exchanges that a step does not need."""
+    return [*_same_data(records), *shared_device(records), *_synced_twice(records)]
+
+
+def _same_data(records: Sequence[Record]) -> list[Finding]:
+    """Every rank was given the same batch, at each sampled step, and batches change."""
+    if any(record["sharded"] or record["messages"] or record["rpc"] for record in records):
+        return []
+    steps = [r["batches"] for r in records]
+    common = sorted(set.intersection(*(set(batches) for batches in steps)), key=int)
+    if len(common) < 2 or len({steps[0][step] for step in common}) == 1:
+        return []
+    if any(len({batches[step] for batches in steps}) > 1 for step in common):
+        return []
+    ranks = tuple(record["rank"] for record in records)
+    loaders = [loader for record in records for loader in record["loaders"]]
+    where = loaders[0]["where"] if loaders else records[0]["step_line"]
+    distributed = any(loader["distributed"] for loader in loaders)
+    return [
+        Finding(
+            "same-data",
+            "error",
+            f"{named(ranks)} were given the same batch in each of the {len(common)} steps "
+            f"compared: {len(ranks)} ranks do the work of one.",
+            "Pass num_replicas and rank to the DistributedSampler: here each rank counts as rank 0."
+            if distributed
+            else "Give the loader sampler=DistributedSampler(dataset), or let each rank draw other "
+            "samples.",
+            where=where,
+            ranks=ranks,
+            step=int(common[0]),
+        )
+    ]
+
+
+def shared_device(records: Sequence[Record]) -> list[Finding]:
+    """All ranks of a machine on one of its several GPUs."""
+    found = []
+    for host in sorted({record["host"] for record in records}):
+        here = [record for record in records if record["host"] == host]
+        used = {device for record in here for device in record["devices"]}
+        gpus = min(record["device_count"] for record in here)
+        if len(here) > 1 and len(used) == 1 and gpus > 1 and (device := used.pop()) != "cpu":
+            ranks = tuple(record["rank"] for record in here)
+            found.append(
+                Finding(
+                    "one-gpu-for-all",
+                    "error",
+                    f"{named(ranks)} all use {device}, and {host} has {gpus} GPUs.",
+                    'Call torch.cuda.set_device(int(os.environ["LOCAL_RANK"])) first.',
+                    ranks=ranks,
+                )
+            )
+    return found
+
+
+def _synced_twice(records: Sequence[Record]) -> list[Finding]:
+    twice = [record for record in records if record["synced_twice"]]
+    if not twice:
+        return []
+    step, times, size = twice[0]["synced_twice"]
+    return [
+        Finding(
+            "step-scaled",
+            "warning",
+            f"gradients are exchanged {times} times a step where once is enough: "
+            f"{(times - 1) * size / 1e6:,.3g} MB a step are sent for nothing.",
+            "Run all micro-batches but the last under model.no_sync().",
+            where=twice[0]["step_line"],
+            ranks=tuple(record["rank"] for record in twice),
+            step=step,
+        )
+    ]

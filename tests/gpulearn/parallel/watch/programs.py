@@ -1,0 +1,527 @@
+"""Small trainings on two ranks: each mistake in several makes, and each set right."""
+
+import os
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn import functional
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, Subset, TensorDataset, random_split
+
+STEPS = 3
+
+
+def network(seed=0, dropout=0.0):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(dropout), nn.Linear(8, 2))
+
+
+def batch(step, rank=None, rows=6):
+    rank = dist.get_rank() if rank is None else rank
+    draw = torch.Generator().manual_seed(100 * step + rank)
+    return torch.randn(rows, 4, generator=draw), torch.randint(2, (rows,), generator=draw)
+
+
+def average(model, divisor=None):
+    for parameter in model.parameters():
+        if parameter.grad is not None:
+            dist.all_reduce(parameter.grad)
+            parameter.grad /= divisor or dist.get_world_size()
+
+
+def samples(count=24):
+    draw = torch.Generator().manual_seed(0)
+    return TensorDataset(
+        torch.randn(count, 4, generator=draw), torch.randint(2, (count,), generator=draw)
+    )
+
+
+def loop(model, optimizer, *, data=batch, before=None, after=None, call=None, steps=STEPS):
+    """A plain loop; `before` comes between backward and step, `after` behind the step."""
+    for step in range(steps):
+        inputs, labels = data(step)
+        optimizer.zero_grad()
+        functional.cross_entropy((call or model)(inputs), labels).backward()
+        if before:
+            before()
+        optimizer.step()
+        if after:
+            after(step)
+
+
+class Trainer:
+    """As a class of a library has it: the step is a method, the loader is given."""
+
+    def __init__(self, model, loader, rate=0.1, wrap=True):
+        self.plain = model
+        self.model = DistributedDataParallel(model) if wrap else model
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), rate)
+        self.loader = loader
+
+    def forward(self, inputs):
+        return self.model(inputs)
+
+    def exchange(self):
+        """Nothing, where a wrapper does it."""
+
+    def step(self, inputs, labels):
+        self.optimizer.zero_grad()
+        loss = functional.cross_entropy(self.forward(inputs), labels)
+        loss.backward()
+        self.exchange()
+        self.optimizer.step()
+
+    def set_epoch(self, epoch):
+        self.loader.sampler.set_epoch(epoch)
+
+    def fit(self, epochs=2):
+        for epoch in range(epochs):
+            self.set_epoch(epoch)
+            for inputs, labels in self.loader:
+                self.step(inputs, labels)
+
+
+def shares(dataset=None, size=4, **options):
+    dataset = dataset or samples()
+    return DataLoader(dataset, size, sampler=DistributedSampler(dataset, **options))
+
+
+# replicas that differ
+
+
+def past_the_wrapper_in_a_loop():
+    model = DistributedDataParallel(network())
+    loop(model, torch.optim.SGD(model.parameters(), 0.1), call=model.module)
+
+
+def past_the_wrapper_in_a_trainer():
+    class Past(Trainer):
+        def forward(self, inputs):
+            return self.plain(inputs)
+
+    Past(network(), shares()).fit()
+
+
+def past_the_wrapper_for_one_loss():
+    model = DistributedDataParallel(network())
+
+    def both(inputs):
+        return model(inputs) + model.module(inputs)
+
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        functional.cross_entropy(model.module(batch(step)[0]), batch(step)[1]).backward()
+        optimizer.step()
+
+
+def never_averaged_in_a_loop():
+    model = network()
+    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+
+
+def never_averaged_in_a_trainer():
+    Trainer(network(), shares(), wrap=False).fit()
+
+
+def never_averaged_but_the_loss():
+    model = network()
+
+    def log():
+        dist.all_reduce(torch.zeros(1))
+
+    loop(model, torch.optim.Adam(model.parameters(), 0.1), before=log)
+
+
+def seeds_differ_in_a_loop():
+    model = network(seed=dist.get_rank())
+    loop(model, torch.optim.SGD(model.parameters(), 0.1), before=lambda: average(model))
+
+
+def seeds_differ_in_a_trainer():
+    class Own(Trainer):
+        def exchange(self):
+            average(self.plain)
+
+    Own(network(seed=dist.get_rank()), shares(), wrap=False).fit()
+
+
+def seeds_differ_without_a_network():
+    weight = torch.randn(4, requires_grad=True, generator=None) + 0
+    weight = (torch.arange(4.0) + dist.get_rank()).requires_grad_()
+    optimizer = torch.optim.SGD([weight], 0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        (batch(step)[0] @ weight).square().mean().backward()
+        dist.all_reduce(weight.grad)
+        weight.grad /= dist.get_world_size()
+        optimizer.step()
+
+
+def one_layer_left_out():
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    loop(model, optimizer, before=lambda: average(model[0]))
+
+
+def head_outside_the_wrapper():
+    body, head = DistributedDataParallel(nn.Linear(4, 4)), nn.Linear(4, 2)
+    with torch.no_grad():
+        head.weight.fill_(0.1), head.bias.zero_()
+    optimizer = torch.optim.SGD([*body.parameters(), *head.parameters()], 0.1)
+    loop(body, optimizer, call=lambda inputs: head(body(inputs)))
+
+
+def one_rank_changes_weights():
+    model = DistributedDataParallel(network())
+
+    def reset(step):
+        if step == 0 and dist.get_rank() == 1:
+            with torch.no_grad():
+                model.module[0].weight.mul_(0.5)
+
+    loop(model, torch.optim.SGD(model.parameters(), 0.1), after=reset)
+
+
+# what ranks train on
+
+
+def same_batches_in_a_loop():
+    model = DistributedDataParallel(network())
+    loop(model, torch.optim.SGD(model.parameters(), 0.1), data=lambda step: batch(step, rank=0))
+
+
+def same_batches_without_a_sampler():
+    dataset = samples()
+    loader = DataLoader(dataset, 4)
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for inputs, labels in loader:
+        optimizer.zero_grad()
+        functional.cross_entropy(model(inputs), labels).backward()
+        optimizer.step()
+
+
+def same_batches_by_a_fixed_rank():
+    Trainer(network(), shares(num_replicas=2, rank=0)).fit()
+
+
+def each_rank_draws_all():
+    dataset = samples()
+    generator = torch.Generator().manual_seed(dist.get_rank())
+    loader = DataLoader(dataset, 4, shuffle=True, generator=generator)
+
+    class Whole(Trainer):
+        def set_epoch(self, epoch):
+            """There is no distributed sampler."""
+
+    Whole(network(), loader).fit()
+
+
+def cut_after_shuffles_of_its_own():
+    dataset = samples()
+    generator = torch.Generator().manual_seed(dist.get_rank())
+    order = torch.randperm(len(dataset), generator=generator).tolist()
+    loader = DataLoader(Subset(dataset, order[dist.get_rank() :: 2]), 4)
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for inputs, labels in loader:
+        optimizer.zero_grad()
+        functional.cross_entropy(model(inputs), labels).backward()
+        optimizer.step()
+
+
+def seeds_of_samplers_differ():
+    Trainer(network(), shares(seed=dist.get_rank())).fit()
+
+
+def world_size_too_large():
+    Trainer(network(), shares(num_replicas=4, rank=dist.get_rank())).fit()
+
+
+def epochs_in_one_order():
+    class Deaf(Trainer):
+        def set_epoch(self, epoch):
+            """Forgotten."""
+
+    Deaf(network(), shares()).fit()
+
+
+def epochs_set_to_a_constant():
+    loader = shares()
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(3):
+        loader.sampler.set_epoch(0)
+        for inputs, labels in loader:
+            optimizer.zero_grad()
+            functional.cross_entropy(model(inputs), labels).backward()
+            optimizer.step()
+
+
+def epochs_only_read():
+    loader = shares(shuffle=True)
+    for _ in range(3):
+        list(loader)
+
+
+# steps of the wrong length
+
+
+def summed_in_a_loop():
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    loop(model, optimizer, before=lambda: average(model, divisor=1))
+
+
+def summed_in_a_trainer():
+    class Sums(Trainer):
+        def exchange(self):
+            average(self.plain, divisor=1)
+
+    Sums(network(), shares(), wrap=False).fit()
+
+
+def divided_twice_under_the_wrapper():
+    model = DistributedDataParallel(network())
+
+    def divide():
+        for parameter in model.parameters():
+            parameter.grad /= dist.get_world_size()
+
+    loop(model, torch.optim.SGD(model.parameters(), 0.1), before=divide)
+
+
+def micro_batches_undivided():
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        with model.no_sync():
+            functional.cross_entropy(model(batch(2 * step)[0]), batch(2 * step)[1]).backward()
+        inputs, labels = batch(2 * step + 1)
+        functional.cross_entropy(model(inputs), labels).backward()
+        optimizer.step()
+
+
+def micro_batches_all_exchanged():
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        for micro in range(3):
+            inputs, labels = batch(3 * step + micro)
+            (functional.cross_entropy(model(inputs), labels) / 3).backward()
+        optimizer.step()
+
+
+def clipped_before_in_a_loop():
+    model = network()
+
+    def clip_and_average():
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        average(model)
+
+    loop(model, torch.optim.SGD(model.parameters(), 0.1), before=clip_and_average)
+
+
+def clipped_before_in_a_trainer():
+    class Clips(Trainer):
+        def exchange(self):
+            nn.utils.clip_grad_value_(self.plain.parameters(), 0.01)
+            average(self.plain)
+
+    Clips(network(), shares(), wrap=False).fit()
+
+
+# steps that do not match, parameters that do not take part
+
+
+def late_layer():
+    model = DistributedDataParallel(network())
+    model.module.add_module("late", nn.Linear(2, 2))
+    with torch.no_grad():
+        model.module.late.weight.fill_(0.1), model.module.late.bias.zero_()
+    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+
+
+# buffers, random numbers, files
+
+
+def statistics_apart():
+    torch.manual_seed(0)
+    inner = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
+    model = DistributedDataParallel(inner, broadcast_buffers=False)
+    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+
+
+def statistics_apart_by_hand():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
+    loop(model, torch.optim.SGD(model.parameters(), 0.1), before=lambda: average(model))
+
+
+def dropout_alike():
+    model = DistributedDataParallel(network(dropout=0.5))
+    torch.manual_seed(7)
+    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+
+
+def saved_by_all():
+    model = DistributedDataParallel(network())
+    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+    torch.save(model.module.state_dict(), os.environ["WATCH_TEST_FILE"])
+
+
+def saved_with_the_wrapper():
+    model = DistributedDataParallel(network())
+    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+    if dist.get_rank() == 0:
+        torch.save({"model": model.state_dict()}, os.environ["WATCH_TEST_FILE"])
+
+
+# right, though some of it is unusual
+
+
+def right_in_a_loop():
+    model = DistributedDataParallel(network())
+    torch.manual_seed(dist.get_rank())
+    loop(model, torch.optim.SGD(model.parameters(), 0.1), steps=6)
+
+
+def right_in_a_trainer():
+    Trainer(network(), shares()).fit()
+
+
+def right_by_hand():
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+    def average_and_clip():
+        average(model)
+        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+
+    loop(model, optimizer, before=average_and_clip)
+
+
+def right_with_evaluation():
+    train, held_out = random_split(samples(40), [24, 16], torch.Generator().manual_seed(0))
+    trainer = Trainer(network(), shares(train))
+    for epoch in range(2):
+        trainer.set_epoch(epoch)
+        for inputs, labels in trainer.loader:
+            trainer.step(inputs, labels)
+        trainer.model.eval()
+        for inputs, _ in DataLoader(held_out, 4):  # the whole, on every rank
+            trainer.model(inputs)
+        trainer.model.train()
+    if dist.get_rank() == 0:
+        torch.save(trainer.model.module.state_dict(), os.environ["WATCH_TEST_FILE"])
+
+
+def right_accumulation():
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        with model.no_sync():
+            (functional.cross_entropy(model(batch(step)[0]), batch(step)[1]) / 2).backward()
+        inputs, labels = batch(step + 50)
+        (functional.cross_entropy(model(inputs), labels) / 2).backward()
+        optimizer.step()
+
+
+def local_steps():
+    model = network()
+
+    def meet(step):
+        if step % 2:
+            for parameter in model.parameters():
+                dist.all_reduce(parameter.data)
+                parameter.data /= dist.get_world_size()
+
+    loop(model, torch.optim.SGD(model.parameters(), 0.1), after=meet, steps=6)
+
+
+def parameter_server():
+    weight = torch.zeros(4, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], 0.1)
+    for step in range(STEPS):
+        if dist.get_rank() == 0:
+            weight.grad = torch.zeros(4)
+            dist.recv(weight.grad, 1)
+            optimizer.step()
+            dist.send(weight.detach(), 1)
+        else:
+            optimizer.zero_grad()
+            (batch(step)[0] @ weight).square().mean().backward()
+            dist.send(weight.grad, 0)
+            dist.recv(weight.data, 0)
+
+
+def two_optimizers():
+    maker, judge = (DistributedDataParallel(nn.Linear(4, 4)) for _ in range(2))
+    first, second = (torch.optim.Adam(m.parameters(), 0.01) for m in (maker, judge))
+    for step in range(STEPS):
+        inputs, _ = batch(step)
+        second.zero_grad()
+        judge(inputs).mean().backward()
+        (-judge(maker(inputs).detach()).mean()).backward()
+        second.step()
+        first.zero_grad()
+        judge(maker(inputs)).mean().backward()
+        first.step()
+
+
+def joined_loaders():
+    dataset = samples(24)
+    mine = range(16) if dist.get_rank() == 0 else range(16, 24)
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    with model.join():
+        for inputs, labels in DataLoader(Subset(dataset, list(mine)), 4):
+            optimizer.zero_grad()
+            functional.cross_entropy(model(inputs), labels).backward()
+            optimizer.step()
+
+
+# these end in an error of torch's own, which the finding explains
+
+
+def uneven_steps():
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    loop(model, optimizer, steps=5 if dist.get_rank() == 0 else 3)
+
+
+def uneven_loader():
+    dataset = samples(24)
+    mine = range(16) if dist.get_rank() == 0 else range(16, 24)
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for inputs, labels in DataLoader(Subset(dataset, list(mine)), 4):
+        optimizer.zero_grad()
+        functional.cross_entropy(model(inputs), labels).backward()
+        optimizer.step()
+
+
+def barrier_of_one_rank():
+    model = DistributedDataParallel(network())
+    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+    if dist.get_rank() == 0:
+        dist.barrier()
+
+
+def unused_layer():
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.used, self.spare = nn.Linear(4, 2), nn.Linear(4, 2)
+
+        def forward(self, inputs):
+            return self.used(inputs)
+
+    torch.manual_seed(0)
+    model = DistributedDataParallel(Two())
+    loop(model, torch.optim.SGD(model.parameters(), 0.1))
