@@ -13,6 +13,7 @@ import pytest
 from importlinter.cli import lint_imports
 
 import gpulearn as gl
+from gpulearn.__main__ import COMMANDS
 from gpulearn.judge.catalogue import catalogue, places
 from gpulearn.kernels.specification import Specification
 from gpulearn.perf.gpus import GPUS
@@ -144,6 +145,7 @@ def test_every_module_is_reached_from_a_notebook_a_check_or_a_command():
     roots = {
         "gpulearn.__main__", "gpulearn.cuda", "gpulearn.lazy",
         "gpulearn.parallel.launch.preloaded", "gpulearn_lessons.fault_tolerance.train",
+        "gpulearn.parallel.watch.worker", *(module for module, _ in COMMANDS.values()),
         *(module for module in graph.modules if module.startswith("gpulearn.judge.")),
         *(f"{topic.__name__}.{name}" for name, topic in places().items()),
     }  # fmt: skip
