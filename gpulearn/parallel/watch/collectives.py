@@ -10,7 +10,7 @@ import torch.distributed as dist
 import torch.distributed.rpc
 from torch.distributed.algorithms.join import Join
 
-from gpulearn.parallel.watch.finding import Finding, Record, counted, named
+from gpulearn.parallel.watch.finding import Finding, Record, counted, named, shown
 
 if TYPE_CHECKING:
     from gpulearn.parallel.watch.watch import Watch
@@ -86,9 +86,9 @@ def _clipped(records: Sequence[Record]) -> list[Finding]:
         Finding(
             "clipped-before-the-mean",
             "error",
-            f"{named(ranks)} clipped gradients of their own before {exchange} averaged them: the "
-            f"mean of clipped gradients is not the clipped mean, and each rank scaled its part by "
-            f"another factor.",
+            f"{named(ranks)} clipped gradients of their own before {shown(exchange)} averaged "
+            f"them: the mean of clipped gradients is not the clipped mean, and each rank scaled "
+            f"its part by another factor.",
             "Average first, then clip: every rank then clips the same gradient.",
             where=clip,
             ranks=ranks,

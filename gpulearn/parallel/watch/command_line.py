@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
         except ChildFailedError as error:
             print(ChildFailedError(script, error.failures), file=sys.stderr)
         finally:  # also when somebody ends it
-            findings = told(folder, failed=failed)
+            findings = told(folder, failed=failed, file=sys.stderr)
     if options.report:
         options.report.write_text(as_page(findings, script), encoding="utf-8")
     if options.json:

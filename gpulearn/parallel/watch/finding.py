@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+from gpulearn.parallel.launch.failures import location
+from gpulearn.parallel.launch.messages import TraceFrame
 
 LEVELS = ("error", "warning", "note")
 Record = Mapping[str, Any]  # what one rank's watch has written down
@@ -18,7 +21,7 @@ class Finding:
     level: str  # "error", "warning" or "note"
     message: str
     cure: str
-    where: str = ""  # "train.py:31"
+    where: str = ""  # "train.py, line 31"
     ranks: tuple[int, ...] = ()
     step: int | None = None  # the first optimizer step that shows it, from 0
 
@@ -32,8 +35,15 @@ class Finding:
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Each once; errors first."""
-    return sorted(dict.fromkeys(findings), key=lambda finding: LEVELS.index(finding.level))
+    """Each once, its line as a reader knows it; errors first."""
+    told = {replace(finding, where=shown(finding.where)) for finding in findings}
+    return sorted(told, key=lambda finding: (LEVELS.index(finding.level), finding.kind))
+
+
+def shown(place: str) -> str:
+    """A file and a line as a reader knows them: `train.py, line 31`, or a notebook's cell."""
+    file, _, line = place.rpartition(":")
+    return location(TraceFrame(file, int(line), "")) if line else ""
 
 
 def named(ranks: Sequence[int]) -> str:

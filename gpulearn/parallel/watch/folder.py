@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from gpulearn.parallel.watch.finding import Finding
@@ -26,10 +25,11 @@ def records(watch: bool = True) -> Iterator[str]:
         yield folder
 
 
-def told(folder: str, *, failed: bool) -> Sequence[Finding]:
+def told(folder: str, *, failed: bool, file: TextIO | None = None) -> Sequence[Finding]:
     """Print what the records show, and return it."""
     from gpulearn.parallel.watch.report import as_text, findings_in, records_in
 
     findings = findings_in(Path(folder), failed=failed)
-    print(as_text(findings, sum(map(len, records_in(Path(folder))))), file=sys.stderr, flush=True)
+    ranks = sum(map(len, records_in(Path(folder))))
+    print(as_text(findings, ranks), file=file, flush=True)
     return findings

@@ -63,11 +63,11 @@ class Watch:
         return self.step < 4 or self.step & (self.step - 1) == 0
 
     def line(self) -> str:
-        """The user's line that is running, as `train.py:31`."""
+        """The user's line that is running, as `/home/ann/train.py:31`."""
         frame: FrameType | None = sys._getframe(1)
         while frame and frame.f_code.co_filename.startswith(_NOT_THE_USERS):
             frame = frame.f_back
-        return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}" if frame else ""
+        return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else ""
 
     def replace(self, owner: Any, name: str, before: Callable[..., None]) -> None:
         """Let a public function call `before` with its arguments first."""

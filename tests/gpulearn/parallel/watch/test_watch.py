@@ -91,7 +91,7 @@ def test_a_mistake_is_named(name):
 def test_what_stops_a_training_is_explained(name, capfd):
     with pytest.raises(gl.errors.RankError):
         gl.launch(getattr(programs, name), 2, watch=True, timeout=3)
-    assert f"ERROR {FAILING[name]}" in capfd.readouterr().err
+    assert f"ERROR {FAILING[name]}" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -152,9 +152,9 @@ def test_a_script_runs_as_under_torchrun_and_its_mistake_is_told(tmp_path):
     assert done.returncode == 1, done.stderr
     assert {"[rank 0] trained __main__", "[rank 1] trained __main__"} <= {*done.stdout.split("\n")}
     assert [(finding["kind"], finding["where"]) for finding in found] == [
-        ("replicas-differ", "train.py:14")
+        ("replicas-differ", "train.py, line 14")
     ]
-    assert "ERROR replicas-differ, train.py:14" in done.stderr
+    assert "ERROR replicas-differ, train.py, line 14" in done.stderr
     assert "model.module" in page
 
 
