@@ -21,8 +21,8 @@ class BinaryCalls(State):
         return Answer(self.line_at([a - 1 for a in addresses if a]))
 
     def do_binary(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """The device code of a translation unit."""
-        return Answer(self.code.add(payload))
+        """The device code of a translation unit, which may be linked with that of others."""
+        return Answer(self.code.add(payload, values[0]))
 
     def do_function(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A kernel's name, and the address of the host's function that stands for it."""

@@ -318,13 +318,23 @@ cudaError_t simt_refused(const char* name) {
 
 // --- what nvcc's code calls
 
+// A wrapper of version 2 has the translation units that the device linker was given.
 void** __cudaRegisterFatBinary(void* wrapper) {
-    const char* data = *(const char**)((char*)wrapper + 8);
-    uint16_t head;
-    uint64_t size;
-    memcpy(&head, data + 6, sizeof head);
-    memcpy(&size, data + 8, sizeof size);
-    return (void**)tell("binary", 0, 0, 0, data, head + size).value;
+    struct {
+        int magic, version;
+        const char *data, **parts;
+    } given;
+    memcpy(&given, wrapper, sizeof given);
+    const char* alone[] = {given.data, nullptr};
+    uint64_t module = 0;
+    for (const char** part = given.version == 2 ? given.parts : alone; *part; ++part) {
+        uint16_t head;
+        uint64_t size;
+        memcpy(&head, *part + 6, sizeof head);
+        memcpy(&size, *part + 8, sizeof size);
+        module = tell("binary", module, 0, 0, *part, head + size).value;
+    }
+    return (void**)module;
 }
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
