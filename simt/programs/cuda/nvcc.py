@@ -73,8 +73,8 @@ def runtime_library() -> Path:
     nvcc = find_nvcc()
     if fault is not None or nvcc is None:
         raise MissingPackage(fault or "nvcc is not here")
-    source, errors = NATIVE / "cudart.cpp", NATIVE / "simt_errors.h"
-    key = hashlib.sha256(source.read_bytes() + errors.read_bytes() + str(nvcc).encode())
+    parts = [NATIVE / name for name in ("cudart.cpp", "graphs.h", "simt_errors.h")]
+    key = hashlib.sha256(b"".join(part.read_bytes() for part in parts) + str(nvcc).encode())
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simt"
     with suppress(OSError):
         cache.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ def runtime_library() -> Path:
     with tempfile.TemporaryDirectory(dir=folder.parent) as name:
         made = Path(name) / "cudart"
         made.mkdir()
-        _compile_library(source, _toolkit(nvcc), made)
+        _compile_library(parts[0], _toolkit(nvcc), made)
         try:
             made.rename(folder)
         except OSError:  # another process was faster

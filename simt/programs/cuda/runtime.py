@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 from simt.host.devices import Device
 from simt.programs.cuda.binary_calls import BinaryCalls
-from simt.programs.cuda.copies import CopyCalls
+from simt.programs.cuda.capture import CaptureCalls
 from simt.programs.cuda.errors import ApiError, KernelFailure
+from simt.programs.cuda.graphs import Request
 from simt.programs.cuda.memory import Piece
 from simt.programs.cuda.state import Answer
-from simt.programs.cuda.work import LaunchCalls
 from simt.ptx.memory import GLOBAL_BITS
 
 __all__ = ["Runtime"]
@@ -41,7 +41,7 @@ ATTRIBUTES = {
 }  # fmt: skip
 
 
-class Runtime(CopyCalls, LaunchCalls, BinaryCalls):
+class Runtime(CaptureCalls, BinaryCalls):
     """The device of one program."""
 
     def answer(self, name: str, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -54,6 +54,10 @@ class Runtime(CopyCalls, LaunchCalls, BinaryCalls):
         if self._sticky and name not in SAFE_CALLS:
             return Answer(error=self._sticky)
         try:
+            if self._captures:
+                taken = self.captured(Request(name, line, values, payload))
+                if taken is not None:
+                    return taken
             method: Callable[..., Answer | None] = getattr(self, f"do_{name}")
             return method(line, values, payload) or Answer()
         except ApiError as error:

@@ -24,12 +24,14 @@ from simt.programs.cuda.memory import Piece
 from simt.programs.cuda.sources import FILE, SourceFiles
 from simt.programs.launches import Launches
 
-__all__ = ["Answer", "CudaStream", "State"]
+__all__ = ["BRANCH", "Answer", "CudaStream", "State"]
 
 # a call that makes something, with the variable that it fills
 CREATION = re.compile(
     r"\bcuda\w+\s*\(\s*(?:\(\s*void\s*\*\s*\*\s*\)\s*)?&\s*(\w+(?:(?:\.|->)\w+|\[\w+\])*)"
 )
+BRANCH = "branch {} of the graph launched in line {}"  # of a graph that has several
+OF_GRAPH = re.compile(r"of the graph launched in line (\d+)")
 
 
 class Answer(NamedTuple):
@@ -85,9 +87,16 @@ class _CudaHost(HostProgram):
         block = next((b for b in blocks if b.allocation is access.memory), None)
         return (block and block.variable) or access.name
 
-    def order(self, first: str, second: str) -> str:
-        first, second = _handle(first), _handle(second)
-        return f"cudaEventRecord(event, {first}) and cudaStreamWaitEvent({second}, event)"
+    def order(self, first: str, second: str, line: int | None) -> str:
+        graphs = [OF_GRAPH.search(name) for name in (first, second)]
+        if graphs[0] and graphs[1] and graphs[0][0] == graphs[1][0]:
+            return "let one node of the graph depend on the other"
+        if graphs[0]:
+            first, line = "the graph's stream", int(graphs[0][1])
+        if graphs[1]:
+            second = "the graph's stream"
+        calls = f"cudaEventRecord(event, {_handle(first)}) and cudaStreamWaitEvent({_handle(second)}"
+        return f"{super().order(first, second, line)}, {calls}, event)"
 
     def wait(self, stream: str) -> str:
         return f"cudaStreamSynchronize({_handle(stream)})"
@@ -121,6 +130,13 @@ class State:
         self._last = self._sticky = 0
         self._streams = {0: CudaStream(DEFAULT), 1: CudaStream(DEFAULT), 2: CudaStream(PER_THREAD)}
         self._events: dict[int, Event] = {}
+        self._things: dict[int, Any] = {}  # graphs, their nodes, those that can be launched
+        self._numbers: dict[Any, int] = {}
+        self._launching: dict[int, Any] = {}  # graphs whose launch needs the program
+        self._captures: dict[int, Any] = {}  # by the handle of the stream
+        self._captured_events: dict[int, tuple[Any, list[Any]]] = {}
+        self._thread_mode = 0
+        self.host_writes: list[tuple[int, bytes]] = []  # what is to be written to the host's memory
         self._handles = itertools.count(1 << 12, 16)
         self._created: dict[int, list[CudaStream | Piece]] = {}  # by the line of the call
         self._detailed: set[DeviceKernel] = set()  # kernels of which a launch is counted
@@ -147,6 +163,14 @@ class State:
         if stream is None:
             raise ApiError("cudaErrorInvalidResourceHandle", "there is no such stream")
         return stream
+
+    def _handle_of(self, thing: Any) -> int:
+        """The number by which the program knows a thing."""
+        number = self._numbers.get(thing)
+        if number is None:
+            number = self._numbers[thing] = next(self._handles)
+            self._things[number] = thing
+        return number
 
     def _name(self, line: int, thing: CudaStream | Piece) -> None:
         """Names what a line creates after its variable, if it creates each only once."""

@@ -29,16 +29,9 @@ class LaunchCalls(State):
 
     def do_launch(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`kernel<<<grid, block, shared, stream>>>(...)`: an error waits for who asks for it."""
-        kernel, arguments = self._kernel(values[0], payload, values[7])
         stream = self._stream(values[6])
-        detail = self.launches.wants_detail(kernel) and kernel not in self._detailed
-        prepared = kernel.prepare(*_shape(values), arguments, values[5], xray=detail)
-        if prepared.stopped is not None:
-            why = prepared.stopped.message
-            beyond = "shared memory" in why
-            name = "cudaErrorInvalidValue" if beyond else "cudaErrorInvalidConfiguration"
-            raise ApiError(name, f"the launch of {kernel.__name__} fails, {why}")
-        if detail:
+        kernel, prepared = self.prepared(values, payload)
+        if prepared.counters is not None:
             self._detailed.add(kernel)
 
         def end(report: Report, stopped: Finding | None) -> None:
@@ -50,6 +43,24 @@ class LaunchCalls(State):
         uses = [Use(b, 0, b.size, True, what) for b in writes]
         self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in marshalled.reads])
         return Answer()
+
+    def prepared(
+        self, values: tuple[int, ...], payload: bytes
+    ) -> tuple[DeviceKernel, PreparedKernel]:
+        """A kernel and its launch.
+
+        Raises:
+            ApiError: no GPU accepts it.
+        """
+        kernel, arguments = self._kernel(values[0], payload, values[7])
+        detail = self.launches.wants_detail(kernel) and kernel not in self._detailed
+        prepared = kernel.prepare(*_shape(values), arguments, values[5], xray=detail)
+        if prepared.stopped is not None:
+            why = prepared.stopped.message
+            beyond = "shared memory" in why
+            name = "cudaErrorInvalidValue" if beyond else "cudaErrorInvalidConfiguration"
+            raise ApiError(name, f"the launch of {kernel.__name__} fails, {why}")
+        return kernel, prepared
 
     def _kernel(
         self, number: int, payload: bytes, together: int = 0

@@ -35,8 +35,9 @@ struct Request {
 struct Answer {
     int32_t error;
     uint64_t value;
-    // bytes that follow: what kernels printed, what was asked for, what the host may touch now
-    uint64_t printed, size, regions;
+    // bytes that follow: what kernels printed, what was asked for, what the host may touch now,
+    // what graphs have copied to its memory
+    uint64_t printed, size, regions, writes;
 };
 struct Region {
     uint64_t address, size, access;
@@ -96,6 +97,10 @@ Answer exchange(Request& request, const void* data, std::vector<char>* result) {
         get(&region, sizeof region);
         mprotect((void*)region.address, region.size, (int)region.access);
     }
+    for (uint64_t at[2], left = answer.writes; left; left -= sizeof at + at[1]) {
+        get(at, sizeof at);
+        get((void*)at[0], at[1]);
+    }
     return answer;
 }
 
@@ -124,6 +129,15 @@ int64_t calling_line() {
     return at->second;
 }
 
+// A node of a graph, or of one that is instantiated, that is given its work.
+struct Recording {
+    const char* name;
+    uint64_t target, executable;
+    std::vector<cudaGraphNode_t> after;
+    uint64_t made = 0;
+};
+thread_local Recording* recording = nullptr;
+
 struct Ask {
     Request request = {};
     const void* data = nullptr;
@@ -142,7 +156,24 @@ struct Ask {
         request.size = size;
         return *this;
     }
-    Answer operator()() { return exchange(request, data, &result); }
+    Answer operator()() {
+        if (!recording) return exchange(request, data, &result);
+        std::vector<char> all;
+        auto put_in = [&](const void* from, size_t size) {
+            all.insert(all.end(), (const char*)from, (const char*)from + size);
+        };
+        put_in(recording->after.data(), recording->after.size() * sizeof(cudaGraphNode_t));
+        put_in(&request, sizeof request);
+        put_in(data, request.size);
+        bool adds = !recording->executable && !strcmp(recording->name, "graph_add");
+        uint64_t second = adds ? recording->after.size() : recording->executable;
+        Request outer = {"", request.line, {recording->target, second, recording->made}, all.size()};
+        strncpy(outer.name, recording->name, sizeof outer.name - 1);
+        Answer answer = exchange(outer, all.data(), &result);
+        recording->made = answer.value;
+        answer.value = 0;
+        return answer;
+    }
     cudaError_t error() { return (cudaError_t)(*this)().error; }
 };
 
@@ -298,9 +329,9 @@ thread_local std::vector<Configuration>* configurations = nullptr;
 thread_local int64_t launch_line = 0;  // of the brackets, until the kernel's function is called
 
 template <typename F>
-cudaError_t turn(cudaStream_t stream, F function) {
-    cudaError_t error = Ask("callback", (uint64_t)stream).error();
-    if (error) return error;
+cudaError_t turn(cudaStream_t stream, F function, void* called = nullptr, void* data = nullptr) {
+    Answer answer = Ask("callback", (uint64_t)stream, (uint64_t)called, (uint64_t)data)();
+    if (answer.error || answer.value) return (cudaError_t)answer.error;  // it may be captured
     inside = true;
     function();
     inside = false;
@@ -580,12 +611,9 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) { return Ask("query", (uint64_t)stream).error(); }
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t, unsigned) { return cudaSuccess; }
-cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
-    return *status = cudaStreamCaptureStatusNone, cudaSuccess;
-}
 // The host's functions have their turn at once, after all that comes before them.
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
-    return turn(stream, [=] { function(data); });
+    return turn(stream, [=] { function(data); }, (void*)function, data);
 }
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void* data,
                                   unsigned) {
@@ -709,3 +737,5 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }
 
 }  // extern "C"
+
+#include "graphs.h"
