@@ -73,7 +73,7 @@ def runtime_library() -> Path:
     nvcc = find_nvcc()
     if fault is not None or nvcc is None:
         raise MissingPackage(fault or "nvcc is not here")
-    parts = [NATIVE / name for name in ("cudart.cpp", "graphs.h", "simt_errors.h")]
+    parts = [*sorted(NATIVE.iterdir()), Path(__file__)]
     key = hashlib.sha256(b"".join(part.read_bytes() for part in parts) + str(nvcc).encode())
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simt"
     with suppress(OSError):
@@ -89,7 +89,7 @@ def runtime_library() -> Path:
     with tempfile.TemporaryDirectory(dir=folder.parent) as name:
         made = Path(name) / "cudart"
         made.mkdir()
-        _compile_library(parts[0], _toolkit(nvcc), made)
+        _compile_library(NATIVE / "cudart.cpp", _toolkit(nvcc), made)
         try:
             made.rename(folder)
         except OSError:  # another process was faster
@@ -120,6 +120,19 @@ def _compile_library(source: Path, toolkit: Path, folder: Path) -> None:
         ]
     )  # fmt: skip
     (folder / "libcudart.so").symlink_to(target.name)
+    (folder / "libcudart_static.a").write_text("INPUT(-lcudart)\n")  # there is none: the same
+    _complete(toolkit, folder)
+
+
+def _complete(toolkit: Path, folder: Path) -> None:
+    """Makes the library's folder a toolkit, which CMake can take for NVIDIA's."""
+    (folder / "lib64").symlink_to(".")
+    for name in ("bin", "include", "nvvm"):
+        (folder / name).symlink_to(toolkit / name)
+    for library in sorted(toolkit.glob("lib*/lib*")):
+        for name in {library.name, re.sub(r"(?<=\.so)\..*", "", library.name)}:
+            if not (folder / name).exists():
+                (folder / name).symlink_to(library)
 
 
 def _symbols(library: Path) -> list[str]:
@@ -172,6 +185,8 @@ def main(arguments: Sequence[str]) -> int:
         if not (chosen or skip):
             passed.append(word)
         skip = bool(chosen) and "=" not in word
+    if "--version" in passed and find_nvcc():  # CMake asks, and does not wait for a library
+        return subprocess.run([str(find_nvcc()), "--version"], check=False).returncode
     try:
         library = runtime_library()
     except (MissingPackage, KernelError) as error:
@@ -179,4 +194,10 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     link = ["-L", str(library), "-Xlinker", f"-rpath={library}"]
     command = [str(find_nvcc()), *OPTIONS, "-isystem", str(NATIVE), *passed, *link]
-    return subprocess.run(command, check=False).returncode
+    if not {"-v", "--verbose", "-dryrun", "--dryrun"} & set(passed):
+        return subprocess.run(command, check=False).returncode
+    process = subprocess.run(command, check=False, capture_output=True, text=True)
+    for text, out in ((process.stdout, sys.stdout), (process.stderr, sys.stderr)):
+        # where a build system looks for the toolkit
+        out.write(re.sub(r"(?m)^#\$ TOP=.*$", f"#$ TOP={library}", text))
+    return process.returncode
