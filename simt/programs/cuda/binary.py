@@ -32,14 +32,16 @@ COMPRESSED = 0x3000 | 0x8000
 
 
 def ptx_of(binary: bytes) -> str:
-    """The text in a fat binary.
+    """The text in a fat binary; what is none is a text itself.
 
     Raises:
         NotSupported: there is none that can be read.
     """
-    magic, _, head, size = struct.unpack_from("<IHHQ", binary)
+    if not binary.startswith(MAGIC.to_bytes(4, "little")):
+        return binary.decode(errors="replace")
+    _, _, head, size = struct.unpack_from("<IHHQ", binary)
     at, compressed = head, False
-    while magic == MAGIC and at < min(head + size, len(binary)):
+    while at < min(head + size, len(binary)):
         kind, _, start, length = struct.unpack_from("<HHIQ", binary, at)
         flags = struct.unpack_from("<Q", binary, at + 40)[0]
         if kind == PTX:
@@ -92,10 +94,14 @@ class Unit:
     @cached_property
     def bases(self) -> list[dict[str, int]]:
         """What the lines of the program's own files are counted from, by their numbers here."""
-        return [
-            {n: FILE * self._source.number(f) for n, f in files_of(text).items() if is_own(f)}
-            for text in self.texts
-        ]
+        bases = []
+        for text in self.texts:
+            files = files_of(text)
+            own = [n for n, file in files.items() if is_own(file)]
+            # what was compiled while the program ran is no file: its name stands first
+            chosen = own or list(files)[:1]
+            bases.append({n: FILE * self._source.number(files[n]) for n in chosen})
+        return bases
 
     @cached_property
     def module(self) -> Module:

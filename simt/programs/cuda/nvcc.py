@@ -103,13 +103,19 @@ def _compile_library(source: Path, toolkit: Path, folder: Path) -> None:
     flags = ["-std=c++17", "-O2", "-fPIC", "-shared", "-w"]
     include = ["-isystem", str(toolkit / "include")]
     target, stubs, versions = folder / "libcudart.so.13", folder / "stubs.c", folder / "versions"
-    versions.write_text("libcudart.so.13 { global: cuda*; __cuda*; local: *; };\n")
+    versions.write_text("libcudart.so.13 { global: cu*; __cuda*; nvrtc*; local: *; };\n")
     first = folder / "first.so"
     _run(["g++", *flags, *include, "-o", str(first), str(source)])
     own = set(_symbols(first))
     names = [s for lib in sorted(toolkit.glob("lib*/libcudart.so.1*")) for s in _symbols(lib)]
-    lines = ["int simt_refused(const char*);"]
-    for symbol in sorted({s for s in names if re.match("_*cuda", s)} - own):
+    header = (toolkit / "include" / "cuda.h").read_text(encoding="utf-8", errors="replace")
+    renamed = dict(re.findall(r"#define (cu\w+) +(?:\w+\()?(cu\w+)", header))
+    names += [renamed.get(s, s) for s in re.findall(r"CUDAAPI (cu\w+)\(", header)]
+    lines = ["int simt_refused(const char*);", "const char* simt_driver_error(int n) {"]
+    for error, number in re.findall(r"^ +(CUDA_(?:ERROR_\w+|SUCCESS)) += (\d+)", header, re.M):
+        lines.append(f'    if (n == {number}) return "{error}";')
+    lines.append("    return 0;\n}")
+    for symbol in sorted({s for s in names if re.match("_*cu", s)} - own):
         lines.append(f'int {symbol}() {{ return simt_refused("{symbol}"); }}')
     stubs.write_text("\n".join(lines) + "\n")
     _run(["gcc", "-c", "-fPIC", "-w", "-o", str(folder / "stubs.o"), str(stubs)])
@@ -119,7 +125,8 @@ def _compile_library(source: Path, toolkit: Path, folder: Path) -> None:
             "-o", str(target), str(source), str(folder / "stubs.o"),
         ]
     )  # fmt: skip
-    (folder / "libcudart.so").symlink_to(target.name)
+    for name in ("libcudart.so", "libcuda.so", "libcuda.so.1"):
+        (folder / name).symlink_to(target.name)
     (folder / "libcudart_static.a").write_text("INPUT(-lcudart)\n")  # there is none: the same
     _complete(toolkit, folder)
 

@@ -41,6 +41,9 @@ def serve(
     if libraries is not None:
         others = environment.get("LD_LIBRARY_PATH")
         environment["LD_LIBRARY_PATH"] = f"{libraries}:{others}" if others else str(libraries)
+        loaded = environment.get("LD_PRELOAD")  # before NVRTC, of which it changes some functions
+        first = str(libraries / "libcudart.so")
+        environment["LD_PRELOAD"] = f"{first}:{loaded}" if loaded else first
     process = subprocess.Popen(
         [str(program), *arguments], pass_fds=[theirs.fileno()], stdout=pipe, stderr=pipe,
         stdin=subprocess.DEVNULL if captured else None,

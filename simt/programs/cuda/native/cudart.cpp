@@ -218,6 +218,8 @@ __attribute__((constructor(101))) void begin() {
         exit(2);
     }
     channel = atoi(given);
+    const char *loaded = getenv("LD_PRELOAD"), *others = loaded ? strchr(loaded, ':') : nullptr;
+    others ? setenv("LD_PRELOAD", others + 1, 1) : unsetenv("LD_PRELOAD");  // for its children
     void* frames[2];
     backtrace(frames, 2);  // the first call takes memory, which a handler must not
     struct sigaction action = {};
@@ -739,3 +741,4 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }  // extern "C"
 
 #include "graphs.h"
+#include "driver.h"
