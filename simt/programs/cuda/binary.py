@@ -6,6 +6,7 @@ import re
 import shutil
 import struct
 import subprocess
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
@@ -112,6 +113,11 @@ class Unit:
             raise KernelError(str(in_words(stop.finding, {}))) from None
 
     @cached_property
+    def written(self) -> dict[str, str]:
+        """The kernels as the source has them, with their types."""
+        return _demangled([f.name for f in self.module.kernels])
+
+    @cached_property
     def memory(self) -> Memory:
         """The variables, which have addresses from now on."""
         memory = Memory(self.module)
@@ -183,7 +189,7 @@ class DeviceCode:
         module, memory = unit.module, unit.memory
         if symbol not in module.functions:
             raise NotSupported(f"the kernel {symbol} is not in the program's PTX")
-        full = _demangled(symbol)
+        full = unit.written[symbol]
         count = len(module.functions[symbol].params)
         written, lines = self._written(unit, symbol, count)
         names = [p.name for p in written] or [f"argument {k + 1}" for k in range(count)]
@@ -209,9 +215,11 @@ class DeviceCode:
         return (), {}
 
 
-def _demangled(symbol: str) -> str:
+def _demangled(symbols: Sequence[str]) -> dict[str, str]:
     tool = shutil.which("c++filt")
     if tool is None:
-        return symbol
-    process = subprocess.run([tool, symbol], capture_output=True, text=True, check=False)
-    return process.stdout.strip() or symbol
+        return dict(zip(symbols, symbols, strict=True))
+    process = subprocess.run(
+        [tool], input="\n".join(symbols), capture_output=True, text=True, check=False
+    )
+    return dict(zip(symbols, process.stdout.splitlines(), strict=True))

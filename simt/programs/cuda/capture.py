@@ -98,7 +98,7 @@ class CaptureCalls(GraphCalls):
                     "the default stream would wait for a stream that is captured: give the call "
                     "that stream, or make streams with cudaStreamNonBlocking",
                 )  # fmt: skip
-            if name in UNSAFE and capture.mode != RELAXED and self._thread_mode != RELAXED:
+            if name in UNSAFE and capture.mode != RELAXED:
                 raise self._spoiled(
                     capture, "cudaErrorStreamCaptureUnsupported",
                     "this call may wait for a stream that is captured: make it before "
@@ -179,8 +179,3 @@ class CaptureCalls(GraphCalls):
         tail = capture.tails[values[0]]
         capture.tails[values[0]] = self._nodes(payload) + ([] if values[1] else tail)
         return Answer()
-
-    def do_capture_mode(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """`cudaThreadExchangeStreamCaptureMode`."""
-        before, self._thread_mode = self._thread_mode, values[0]
-        return Answer(before)

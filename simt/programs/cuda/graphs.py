@@ -51,7 +51,6 @@ class Node:
     requests: list[Request]
     after: list[Node] = field(default_factory=list)
     child: Graph | None = None
-    enabled: bool = True
     copies: list[Node] = field(default_factory=list)  # of it, in clones
 
     @property
@@ -78,7 +77,6 @@ class Graph:
         for node in self.nodes:
             same = copies[node] = made.add(list(node.requests), [])
             same.child = node.child and node.child.clone()
-            same.enabled = node.enabled
             node.copies.append(same)
         for node, same in copies.items():
             same.after = [copies[other] for other in node.after]
@@ -133,9 +131,9 @@ def _changed(old: Graph, new: Graph) -> int:
     for mine, other in zip(old.nodes, new.nodes, strict=True):
         mine.requests = list(other.requests)
         other.copies.append(mine)
-        if mine.child is not None and other.child is not None:
-            if why := _changed(mine.child, other.child):
-                return why
+        why = _changed(mine.child, other.child) if mine.child and other.child else 0
+        if why:
+            return why
     return 0
 
 
@@ -251,18 +249,13 @@ class GraphCalls(CopyCalls, LaunchCalls):
         return Answer(len(handles), struct.pack(f"<{len(handles)}Q", *handles))
 
     def do_graph_node(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """The kind of a node, the graph that it is, or whether it is enabled."""
+        """The kind of a node, or the graph that it is."""
         node = self._node(values[0])
         if values[1] == 0:
             return Answer(node.kind)
-        if values[1] == 1:
-            if node.child is None:
-                raise ApiError("cudaErrorInvalidValue", "the node is no graph")
-            return Answer(self._handle_of(node.child))
-        node = self._copy_in(node, self._executable(values[2]).graph)
-        if values[1] == 3:
-            node.enabled = bool(values[3])
-        return Answer(int(node.enabled))
+        if node.child is None:
+            raise ApiError("cudaErrorInvalidValue", "the node is no graph")
+        return Answer(self._handle_of(node.child))
 
     def do_graph_kernel(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaGraphKernelNodeGetParams`: the numbers and bytes of a launch."""
@@ -309,7 +302,7 @@ class GraphCalls(CopyCalls, LaunchCalls):
 
     def _go_on(self, number: int, payload: bytes | None) -> Answer:
         try:
-            answer = self._launching[number].send(payload)  # type: ignore[arg-type]
+            answer = self._launching[number].send(payload)
         except BaseException as error:
             del self._launching[number]
             if isinstance(error, StopIteration):
@@ -341,9 +334,8 @@ class GraphCalls(CopyCalls, LaunchCalls):
                 started.add(branch)
             if waits:
                 self._order(handles[branch], waits)
-            if node.enabled:
-                for request in node.requests:
-                    yield from self._perform(request, handles[branch])
+            for request in node.requests:
+                yield from self._perform(request, handles[branch])
             if node in crossing:
                 ends[node] = self._order(handles[branch], [])
         launched.last = self._order(handle, [ends[n] for n in tails[1:] if n is not None])

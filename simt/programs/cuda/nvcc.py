@@ -103,25 +103,32 @@ def _compile_library(source: Path, toolkit: Path, folder: Path) -> None:
     flags = ["-std=c++17", "-O2", "-fPIC", "-shared", "-w"]
     include = ["-isystem", str(toolkit / "include")]
     target, stubs, versions = folder / "libcudart.so.13", folder / "stubs.c", folder / "versions"
-    versions.write_text("libcudart.so.13 { global: cu*; __cuda*; nvrtc*; local: *; };\n")
+    nvrtc = next((lib.name for lib in toolkit.glob("lib*/libnvrtc.so.1*")), "libnvrtc")
+    versions.write_text(
+        "libcudart.so.13 { global: cu*; __cuda*; local: *; };\n"
+        f"{nvrtc} {{ global: nvrtc*; }};\n"  # as programs ask for them
+    )
     first = folder / "first.so"
     _run(["g++", *flags, *include, "-o", str(first), str(source)])
     own = set(_symbols(first))
     names = [s for lib in sorted(toolkit.glob("lib*/libcudart.so.1*")) for s in _symbols(lib)]
     header = (toolkit / "include" / "cuda.h").read_text(encoding="utf-8", errors="replace")
-    renamed = dict(re.findall(r"#define (cu\w+) +(?:\w+\()?(cu\w+)", header))
+    renamed = {a: b for a, b in re.findall(r"#define (cu\w+) +(?:\w+\()?(cu\w+)", header) if a != b}
     names += [renamed.get(s, s) for s in re.findall(r"CUDAAPI (cu\w+)\(", header)]
     lines = ["int simt_refused(const char*);", "const char* simt_driver_error(int n) {"]
     for error, number in re.findall(r"^ +(CUDA_(?:ERROR_\w+|SUCCESS)) += (\d+)", header, re.M):
         lines.append(f'    if (n == {number}) return "{error}";')
     lines.append("    return 0;\n}")
-    for symbol in sorted({s for s in names if re.match("_*cu", s)} - own):
+    defined = own | {s for s in names if re.match("_*cu", s)}
+    for symbol in sorted(defined - own):
         lines.append(f'int {symbol}() {{ return simt_refused("{symbol}"); }}')
+    older = [f"-Wl,--defsym={s}={renamed[s]}" for s in renamed.keys() - defined]
     stubs.write_text("\n".join(lines) + "\n")
     _run(["gcc", "-c", "-fPIC", "-w", "-o", str(folder / "stubs.o"), str(stubs)])
     _run(
         [
             "g++", *flags, *include, f"-Wl,-soname,{target.name},--version-script={versions}",
+            *older,
             "-o", str(target), str(source), str(folder / "stubs.o"),
         ]
     )  # fmt: skip
@@ -178,14 +185,14 @@ def build(files: Sequence[str], options: Sequence[str], folder: Path, origin: Pa
     return executable
 
 
-def main(arguments: Sequence[str]) -> int:
-    """`simt nvcc …`: nvcc, for programs that `simt run` can run; gives its exit status.
+def main(arguments: Sequence[str] | None = None) -> int:
+    """`simt nvcc …`, `simt-nvcc …`: nvcc, for what `simt run` can run; gives its exit status.
 
-    As the compiler of a Makefile, `make NVCC="python -m simt nvcc"`: what chooses a GPU or a
+    As the compiler of a Makefile or of CMake: what chooses a GPU or a
     runtime library is left out, everything else is passed on.
     """
     passed, skip = [], False
-    for word in arguments:
+    for word in sys.argv[1:] if arguments is None else arguments:
         chosen = re.match(
             r"--?(arch|gpu-architecture|gencode|generate-code|code|gpu-code|cudart)\b", word
         )

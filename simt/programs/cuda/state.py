@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -95,7 +95,9 @@ class _CudaHost(HostProgram):
             first, line = "the graph's stream", int(graphs[0][1])
         if graphs[1]:
             second = "the graph's stream"
-        calls = f"cudaEventRecord(event, {_handle(first)}) and cudaStreamWaitEvent({_handle(second)}"
+        calls = (
+            f"cudaEventRecord(event, {_handle(first)}) and cudaStreamWaitEvent({_handle(second)}"
+        )
         return f"{super().order(first, second, line)}, {calls}, event)"
 
     def wait(self, stream: str) -> str:
@@ -132,10 +134,11 @@ class State:
         self._events: dict[int, Event] = {}
         self._things: dict[int, Any] = {}  # graphs, their nodes, those that can be launched
         self._numbers: dict[Any, int] = {}
-        self._launching: dict[int, Any] = {}  # graphs whose launch needs the program
+        self._launching: dict[
+            int, Generator[Answer, Any, None]
+        ] = {}  # graphs whose launch needs the program
         self._captures: dict[int, Any] = {}  # by the handle of the stream
         self._captured_events: dict[int, tuple[Any, list[Any]]] = {}
-        self._thread_mode = 0
         self.host_writes: list[tuple[int, bytes]] = []  # what is to be written to the host's memory
         self._handles = itertools.count(1 << 12, 16)
         self._created: dict[int, list[CudaStream | Piece]] = {}  # by the line of the call

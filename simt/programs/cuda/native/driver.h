@@ -82,36 +82,35 @@ CUresult fill(CUdeviceptr to, T value, size_t count, CUstream stream, bool later
 
 extern "C" {
 
+#define SIMT_AS(name, parameters, runtime) \
+    CUresult name parameters { return as(runtime); }
+// one whose arguments and errors are the runtime's
+#define SIMT_SAME(name, runtime) decltype(name) name __attribute__((alias(#runtime)));
+#define SIMT_DONE(name, parameters, ...) \
+    CUresult name parameters { return __VA_ARGS__ __VA_OPT__(, ) CUDA_SUCCESS; }
+
 // --- devices and contexts
 
-CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
-CUresult cuDriverGetVersion(int* version) { return as(cudaDriverGetVersion(version)); }
-CUresult cuDeviceGetCount(int* count) { return as(cudaGetDeviceCount(count)); }
+SIMT_DONE(cuInit, (unsigned))
+SIMT_SAME(cuDriverGetVersion, cudaDriverGetVersion)
+SIMT_SAME(cuDeviceGetCount, cudaGetDeviceCount)
 CUresult cuDeviceGet(CUdevice* device, int number) {
     return *device = number, as(cudaSetDevice(number));
 }
-CUresult cuDeviceGetName(char* name, int size, CUdevice) {
-    return snprintf(name, (size_t)size, "SIMT machine"), CUDA_SUCCESS;
-}
-CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) {
-    return memset(uuid, 0, sizeof *uuid), CUDA_SUCCESS;
-}
-CUresult cuDeviceTotalMem(size_t* size, CUdevice) {
-    return *size = tell("memory").value, CUDA_SUCCESS;
-}
-CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
-    return *value = attribute((int)which), CUDA_SUCCESS;
-}
+SIMT_DONE(cuDeviceGetName, (char* name, int size, CUdevice),
+          snprintf(name, (size_t)size, "SIMT machine"))
+SIMT_DONE(cuDeviceGetUuid, (CUuuid* uuid, CUdevice), memset(uuid, 0, sizeof *uuid))
+SIMT_DONE(cuDeviceTotalMem, (size_t* size, CUdevice), *size = tell("memory").value)
+SIMT_DONE(cuDeviceGetAttribute, (int* value, CUdevice_attribute which, CUdevice),
+          *value = attribute((int)which))
 CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice) {
     *major = attribute(cudaDevAttrComputeCapabilityMajor);
     *minor = attribute(cudaDevAttrComputeCapabilityMinor);
     return CUDA_SUCCESS;
 }
-CUresult cuDeviceCanAccessPeer(int* can, CUdevice, CUdevice) { return *can = 0, CUDA_SUCCESS; }
-CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
-    return *context = only, CUDA_SUCCESS;
-}
-CUresult cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
+SIMT_SAME(cuDeviceCanAccessPeer, cudaDeviceCanAccessPeer)
+SIMT_DONE(cuDevicePrimaryCtxRetain, (CUcontext* context, CUdevice), *context = only)
+SIMT_DONE(cuDevicePrimaryCtxRelease, (CUdevice))
 #if CUDA_VERSION >= 13000
 CUresult cuCtxCreate(CUcontext* context, CUctxCreateParams*, unsigned, CUdevice) {
 #else
@@ -119,25 +118,24 @@ CUresult cuCtxCreate(CUcontext* context, unsigned, CUdevice) {
 #endif
     return *context = current = only, CUDA_SUCCESS;
 }
-CUresult cuCtxDestroy(CUcontext) { return current = nullptr, CUDA_SUCCESS; }
-CUresult cuCtxSetCurrent(CUcontext context) { return current = context, CUDA_SUCCESS; }
-CUresult cuCtxPushCurrent(CUcontext context) { return current = context, CUDA_SUCCESS; }
+SIMT_DONE(cuCtxDestroy, (CUcontext), current = nullptr)
+SIMT_DONE(cuCtxSetCurrent, (CUcontext context), current = context)
+SIMT_DONE(cuCtxPushCurrent, (CUcontext context), current = context)
 CUresult cuCtxPopCurrent(CUcontext* context) {
     if (context) *context = current;
     return current = nullptr, CUDA_SUCCESS;
 }
-CUresult cuCtxGetCurrent(CUcontext* context) { return *context = current, CUDA_SUCCESS; }
-CUresult cuCtxGetDevice(CUdevice* device) { return *device = 0, CUDA_SUCCESS; }
-CUresult cuCtxSynchronize() { return as(cudaDeviceSynchronize()); }
-CUresult cuCtxSetCacheConfig(CUfunc_cache) { return CUDA_SUCCESS; }
+SIMT_DONE(cuCtxGetCurrent, (CUcontext* context), *context = current)
+SIMT_DONE(cuCtxGetDevice, (CUdevice* device), *device = 0)
+SIMT_SAME(cuCtxSynchronize, cudaDeviceSynchronize)
+SIMT_DONE(cuCtxSetCacheConfig, (CUfunc_cache))
 const char* simt_driver_error(int);  // its name in cuda.h
 CUresult cuGetErrorName(CUresult error, const char** name) {
     *name = simt_driver_error(error);
     return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
-CUresult cuGetErrorString(CUresult error, const char** text) {
-    return *text = cudaGetErrorString((cudaError_t)error), CUDA_SUCCESS;
-}
+SIMT_DONE(cuGetErrorString, (CUresult error, const char** text),
+          *text = cudaGetErrorString((cudaError_t)error))
 
 // --- modules and kernels
 
@@ -145,14 +143,14 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) { return load(mod
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
     return load(module, image);
 }
-CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) { return load(module, image); }
+SIMT_SAME(cuModuleLoadFatBinary, cuModuleLoadData)
 CUresult cuModuleLoad(CUmodule* module, const char* file) {
     std::ifstream input(file, std::ios::binary);
     if (!input) return CUDA_ERROR_FILE_NOT_FOUND;
     std::string image((std::istreambuf_iterator<char>(input)), std::istreambuf_iterator<char>());
     return load(module, image.c_str());
 }
-CUresult cuModuleUnload(CUmodule) { return CUDA_SUCCESS; }
+SIMT_DONE(cuModuleUnload, (CUmodule))
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
     Answer answer = Ask("module_kernel", (uint64_t)module).with(name, strlen(name))();
     *function = (CUfunction)answer.value;
@@ -184,7 +182,7 @@ CUresult cuLinkComplete(CUlinkState state, void** image, size_t* size) {
     if (size) *size = sizeof(Linked);
     return CUDA_SUCCESS;
 }
-CUresult cuLinkDestroy(CUlinkState state) { return delete (Linked*)state, CUDA_SUCCESS; }
+SIMT_DONE(cuLinkDestroy, (CUlinkState state), delete (Linked*)state)
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                         unsigned by, unsigned bz, unsigned shared, CUstream stream, void** given,
                         void** extra) {
@@ -207,13 +205,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* c, CUfunction function, void** g
                   {c->blockDimX, c->blockDimY, c->blockDimZ}, c->sharedMemBytes, c->hStream, given,
                   extra, together);
 }
-CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute which, int value) {
-    bool shared = which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-    return shared ? as(cudaFuncSetAttribute((const void*)function,
-                                            cudaFuncAttributeMaxDynamicSharedMemorySize, value))
-                  : CUDA_SUCCESS;
-}
-CUresult cuFuncSetCacheConfig(CUfunction, CUfunc_cache) { return CUDA_SUCCESS; }
+SIMT_SAME(cuFuncSetAttribute, cudaFuncSetAttribute)  // whose numbers are these
+SIMT_SAME(cuFuncSetCacheConfig, cudaFuncSetCacheConfig)
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction function) {
     cudaFuncAttributes all;
     cudaError_t error = cudaFuncGetAttributes(&all, (const void*)function);
@@ -222,11 +215,7 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction f
     *value = which < 7 ? values[which] : 0;
     return as(error);
 }
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads,
-                                                     size_t shared) {
-    return as(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void*)function, threads,
-                                                            shared));
-}
+SIMT_SAME(cuOccupancyMaxActiveBlocksPerMultiprocessor, cudaOccupancyMaxActiveBlocksPerMultiprocessor)
 CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction function,
                                           CUoccupancyB2DSize bytes, size_t shared, int limit) {
     int most = attribute(cudaDevAttrMaxThreadsPerBlock);
@@ -237,92 +226,53 @@ CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction func
 
 // --- memory
 
-CUresult cuMemAlloc(CUdeviceptr* pointer, size_t size) {
-    return as(cudaMalloc((void**)pointer, size));
-}
-CUresult cuMemAllocPitch(CUdeviceptr* pointer, size_t* pitch, size_t width, size_t height,
-                         unsigned) {
-    return as(cudaMallocPitch((void**)pointer, pitch, width, height));
-}
-CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t size, unsigned flags) {
-    return as(cudaMallocManaged((void**)pointer, size, flags));
-}
-CUresult cuMemAllocHost(void** pointer, size_t size) { return as(cudaMallocHost(pointer, size)); }
-CUresult cuMemHostAlloc(void** pointer, size_t size, unsigned) {
-    return as(cudaMallocHost(pointer, size));
-}
-CUresult cuMemHostGetDevicePointer(CUdeviceptr* device, void* host, unsigned) {
-    return *device = (CUdeviceptr)host, CUDA_SUCCESS;
-}
-CUresult cuMemHostRegister(void*, size_t, unsigned) { return CUDA_SUCCESS; }
-CUresult cuMemHostUnregister(void*) { return CUDA_SUCCESS; }
-CUresult cuMemFree(CUdeviceptr pointer) { return as(cudaFree((void*)pointer)); }
-CUresult cuMemFreeHost(void* pointer) { return as(cudaFreeHost(pointer)); }
-CUresult cuMemGetInfo(size_t* unused, size_t* total) { return as(cudaMemGetInfo(unused, total)); }
-CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t size) {
-    return as(copy((void*)to, from, size, cudaMemcpyHostToDevice, nullptr, false));
-}
-CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t size) {
-    return as(copy(to, (const void*)from, size, cudaMemcpyDeviceToHost, nullptr, false));
-}
-CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t size) {
-    return as(copy((void*)to, (const void*)from, size, cudaMemcpyDeviceToDevice, nullptr, false));
-}
-CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) {
-    return as(copy((void*)to, (const void*)from, size, cudaMemcpyDefault, nullptr, false));
-}
-CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t size, CUstream stream) {
-    return as(copy((void*)to, from, size, cudaMemcpyHostToDevice, stream, true));
-}
-CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t size, CUstream stream) {
-    return as(copy(to, (const void*)from, size, cudaMemcpyDeviceToHost, stream, true));
-}
-CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {
-    return as(copy((void*)to, (const void*)from, size, cudaMemcpyDeviceToDevice, stream, true));
-}
-CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {
-    return as(copy((void*)to, (const void*)from, size, cudaMemcpyDefault, stream, true));
-}
-CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t count) {
-    return fill(to, value, count, nullptr, false);
-}
-CUresult cuMemsetD16(CUdeviceptr to, unsigned short value, size_t count) {
-    return fill(to, value, count, nullptr, false);
-}
-CUresult cuMemsetD32(CUdeviceptr to, unsigned value, size_t count) {
-    return fill(to, value, count, nullptr, false);
-}
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {
-    return fill(to, value, count, stream, true);
-}
-CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream) {
-    return fill(to, value, count, stream, true);
-}
+SIMT_SAME(cuMemAlloc, cudaMalloc)
+SIMT_SAME(cuMemAllocPitch, cudaMallocPitch)
+SIMT_SAME(cuMemAllocManaged, cudaMallocManaged)
+SIMT_SAME(cuMemAllocHost, cudaMallocHost)
+SIMT_SAME(cuMemHostAlloc, cudaHostAlloc)
+SIMT_SAME(cuMemHostGetDevicePointer, cudaHostGetDevicePointer)
+SIMT_SAME(cuMemHostRegister, cudaHostRegister)
+SIMT_SAME(cuMemHostUnregister, cudaHostUnregister)
+SIMT_SAME(cuMemFree, cudaFree)
+SIMT_SAME(cuMemFreeHost, cudaFreeHost)
+SIMT_SAME(cuMemGetInfo, cudaMemGetInfo)
+#define SIMT_COPY(name, later, To, From, kind) \
+    CUresult name(To to, From from, size_t size) { \
+        return as(copy((void*)to, (const void*)from, size, cudaMemcpy##kind, nullptr, false)); \
+    } \
+    CUresult later(To to, From from, size_t size, CUstream stream) { \
+        return as(copy((void*)to, (const void*)from, size, cudaMemcpy##kind, stream, true)); \
+    }
+SIMT_COPY(cuMemcpy, cuMemcpyAsync, CUdeviceptr, CUdeviceptr, Default)
+SIMT_COPY(cuMemcpyDtoD, cuMemcpyDtoDAsync, CUdeviceptr, CUdeviceptr, DeviceToDevice)
+SIMT_COPY(cuMemcpyHtoD, cuMemcpyHtoDAsync, CUdeviceptr, const void*, HostToDevice)
+SIMT_COPY(cuMemcpyDtoH, cuMemcpyDtoHAsync, void*, CUdeviceptr, DeviceToHost)
+#define SIMT_FILL(name, later, T) \
+    CUresult name(CUdeviceptr to, T value, size_t count) { \
+        return fill(to, value, count, nullptr, false); \
+    } \
+    CUresult later(CUdeviceptr to, T value, size_t count, CUstream stream) { \
+        return fill(to, value, count, stream, true); \
+    }
+SIMT_FILL(cuMemsetD8, cuMemsetD8Async, unsigned char)
+SIMT_FILL(cuMemsetD16, cuMemsetD16Async, unsigned short)
+SIMT_FILL(cuMemsetD32, cuMemsetD32Async, unsigned)
 
 // --- streams and events
 
-CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
-    return as(cudaStreamCreateWithFlags(stream, flags));
-}
-CUresult cuStreamDestroy(CUstream stream) { return as(cudaStreamDestroy(stream)); }
-CUresult cuStreamSynchronize(CUstream stream) { return as(cudaStreamSynchronize(stream)); }
-CUresult cuStreamQuery(CUstream stream) { return as(cudaStreamQuery(stream)); }
-CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
-    return as(cudaStreamWaitEvent(stream, event, 0));
-}
-CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
-    return as(cudaLaunchHostFunc(stream, function, data));
-}
-CUresult cuEventCreate(CUevent* event, unsigned) { return as(cudaEventCreate(event)); }
-CUresult cuEventDestroy(CUevent event) { return as(cudaEventDestroy(event)); }
-CUresult cuEventRecord(CUevent event, CUstream stream) {
-    return as(cudaEventRecord(event, stream));
-}
-CUresult cuEventSynchronize(CUevent event) { return as(cudaEventSynchronize(event)); }
-CUresult cuEventQuery(CUevent event) { return as(cudaEventQuery(event)); }
-CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
-    return as(cudaEventElapsedTime(milliseconds, start, end));
-}
+SIMT_SAME(cuStreamCreate, cudaStreamCreateWithFlags)
+SIMT_SAME(cuStreamDestroy, cudaStreamDestroy)
+SIMT_SAME(cuStreamSynchronize, cudaStreamSynchronize)
+SIMT_SAME(cuStreamQuery, cudaStreamQuery)
+SIMT_SAME(cuStreamWaitEvent, cudaStreamWaitEvent)
+SIMT_SAME(cuLaunchHostFunc, cudaLaunchHostFunc)
+SIMT_SAME(cuEventCreate, cudaEventCreateWithFlags)
+SIMT_SAME(cuEventDestroy, cudaEventDestroy)
+SIMT_SAME(cuEventRecord, cudaEventRecord)
+SIMT_SAME(cuEventSynchronize, cudaEventSynchronize)
+SIMT_SAME(cuEventQuery, cudaEventQuery)
+SIMT_SAME(cuEventElapsedTime, cudaEventElapsedTime)
 
 // --- functions by name
 

@@ -122,30 +122,25 @@ cudaError_t edges(bool removed, const cudaGraphNode_t* from, const cudaGraphNode
 
 extern "C" {
 
-cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned) { return made("graph", graph); }
-cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
-    return made("graph_clone", clone, (uint64_t)graph);
-}
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-    return Ask("graph_destroy", (uint64_t)graph, 0).error();
-}
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
-    return Ask("graph_destroy", (uint64_t)executable, 1).error();
-}
-cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) {
-    return Ask("graph_destroy", (uint64_t)node, 2).error();
-}
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
-                                 unsigned long long) {
-    return made("graph_ready", executable, (uint64_t)graph);
-}
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
-                                          unsigned long long) {
-    return made("graph_ready", executable, (uint64_t)graph);
-}
-cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t* executable, cudaGraph_t graph,
+#define SIMT_CALL(name, parameters, value) \
+    cudaError_t name parameters { return value; }
+
+SIMT_CALL(cudaGraphCreate, (cudaGraph_t * graph, unsigned), made("graph", graph))
+SIMT_CALL(cudaGraphClone, (cudaGraph_t * clone, cudaGraph_t graph),
+          made("graph_clone", clone, (uint64_t)graph))
+SIMT_CALL(cudaGraphDestroy, (cudaGraph_t graph), Ask("graph_destroy", (uint64_t)graph, 0).error())
+SIMT_CALL(cudaGraphExecDestroy, (cudaGraphExec_t launched),
+          Ask("graph_destroy", (uint64_t)launched, 1).error())
+SIMT_CALL(cudaGraphDestroyNode, (cudaGraphNode_t node),
+          Ask("graph_destroy", (uint64_t)node, 2).error())
+SIMT_CALL(cudaGraphInstantiate, (cudaGraphExec_t * launched, cudaGraph_t graph, unsigned long long),
+          made("graph_ready", launched, (uint64_t)graph))
+SIMT_CALL(cudaGraphInstantiateWithFlags,
+          (cudaGraphExec_t * launched, cudaGraph_t graph, unsigned long long),
+          made("graph_ready", launched, (uint64_t)graph))
+cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t* launched, cudaGraph_t graph,
                                            cudaGraphInstantiateParams* params) {
-    cudaError_t error = made("graph_ready", executable, (uint64_t)graph);
+    cudaError_t error = made("graph_ready", launched, (uint64_t)graph);
     params->result_out = error ? cudaGraphInstantiateError : cudaGraphInstantiateSuccess;
     return error;
 }
@@ -175,18 +170,41 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
 
 // --- nodes
 
-cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                   const cudaGraphNode_t* after, size_t count,
-                                   const cudaKernelNodeParams* p) {
-    return add(node, graph, after, count, [=] { return kernel_of(*p); });
-}
-cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* p) {
-    return change(nullptr, node, [=] { return kernel_of(*p); });
-}
-cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                             const cudaKernelNodeParams* p) {
-    return change(executable, node, [=] { return kernel_of(*p); });
-}
+#define SIMT_ADD cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count
+#define SIMT_ADDED(value) add(node, graph, after, count, [=] { return value; })
+// a function that adds a node, and those that change it and what was made of it
+#define SIMT_NODE(Kind, suffix, value, ...) \
+    SIMT_CALL(cudaGraphAdd##Kind##suffix, (SIMT_ADD, __VA_ARGS__), SIMT_ADDED(value)) \
+    SIMT_CALL(cudaGraph##Kind##SetParams##suffix, (cudaGraphNode_t node, __VA_ARGS__), \
+              change(nullptr, node, [=] { return value; })) \
+    SIMT_CALL(cudaGraphExec##Kind##SetParams##suffix, \
+              (cudaGraphExec_t executable, cudaGraphNode_t node, __VA_ARGS__), \
+              change(executable, node, [=] { return value; }))
+
+SIMT_NODE(KernelNode, , kernel_of(*p), const cudaKernelNodeParams* p)
+SIMT_NODE(MemcpyNode, , box_of(*p), const cudaMemcpy3DParms* p)
+SIMT_NODE(MemcpyNode, 1D, line_of(to, from, size, kind), void* to, const void* from, size_t size,
+          cudaMemcpyKind kind)
+SIMT_NODE(MemsetNode, , set_of(*p), const cudaMemsetParams* p)
+SIMT_NODE(HostNode, , host_of(*p), const cudaHostNodeParams* p)
+SIMT_CALL(cudaGraphAddChildGraphNode, (SIMT_ADD, cudaGraph_t child), SIMT_ADDED(child_of(child)))
+SIMT_CALL(cudaGraphExecChildGraphNodeSetParams,
+          (cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraph_t child),
+          change(executable, node, [=] { return child_of(child); }))
+SIMT_CALL(cudaGraphAddEmptyNode, (SIMT_ADD), SIMT_ADDED(Ask("graph_empty").error()))
+SIMT_CALL(cudaGraphAddEventRecordNode, (SIMT_ADD, cudaEvent_t event),
+          SIMT_ADDED(event_of("record", event)))
+SIMT_CALL(cudaGraphAddEventWaitNode, (SIMT_ADD, cudaEvent_t event),
+          SIMT_ADDED(event_of("wait_event", event)))
+SIMT_CALL(cudaGraphAddNode,
+          (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* after,
+           SIMT_EDGES(const cudaGraphEdgeData*) size_t count, cudaGraphNodeParams* p),
+          SIMT_ADDED(any_of(*p)))
+SIMT_CALL(cudaGraphNodeSetParams, (cudaGraphNode_t node, cudaGraphNodeParams* p),
+          change(nullptr, node, [=] { return any_of(*p); }))
+SIMT_CALL(cudaGraphExecNodeSetParams,
+          (cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraphNodeParams* p),
+          change(executable, node, [=] { return any_of(*p); }))
 // The pointers to the arguments last until the next call for the same node.
 cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodeParams* p) {
     struct Kept {
@@ -212,110 +230,6 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodePar
           kept.arguments.data(), nullptr};
     return cudaSuccess;
 }
-cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                   const cudaGraphNode_t* after, size_t count,
-                                   const cudaMemcpy3DParms* p) {
-    return add(node, graph, after, count, [=] { return box_of(*p); });
-}
-cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const cudaMemcpy3DParms* p) {
-    return change(nullptr, node, [=] { return box_of(*p); });
-}
-cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                             const cudaMemcpy3DParms* p) {
-    return change(executable, node, [=] { return box_of(*p); });
-}
-cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph,
-                                     const cudaGraphNode_t* after, size_t count, void* to,
-                                     const void* from, size_t size, cudaMemcpyKind kind) {
-    return add(node, graph, after, count, [=] { return line_of(to, from, size, kind); });
-}
-cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void* to, const void* from,
-                                           size_t size, cudaMemcpyKind kind) {
-    return change(nullptr, node, [=] { return line_of(to, from, size, kind); });
-}
-cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                               void* to, const void* from, size_t size,
-                                               cudaMemcpyKind kind) {
-    return change(executable, node, [=] { return line_of(to, from, size, kind); });
-}
-cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t* node, cudaGraph_t graph,
-                                           const cudaGraphNode_t* after, size_t count,
-                                           const void* symbol, const void* from, size_t size,
-                                           size_t offset, cudaMemcpyKind kind) {
-    cudaError_t error;
-    void* to = (char*)address_of(symbol, &error) + offset;
-    if (error) return error;
-    return add(node, graph, after, count, [=] { return line_of(to, from, size, kind); });
-}
-cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t* node, cudaGraph_t graph,
-                                             const cudaGraphNode_t* after, size_t count, void* to,
-                                             const void* symbol, size_t size, size_t offset,
-                                             cudaMemcpyKind kind) {
-    cudaError_t error;
-    const void* from = (char*)address_of(symbol, &error) + offset;
-    if (error) return error;
-    return add(node, graph, after, count, [=] { return line_of(to, from, size, kind); });
-}
-cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                   const cudaGraphNode_t* after, size_t count,
-                                   const cudaMemsetParams* p) {
-    return add(node, graph, after, count, [=] { return set_of(*p); });
-}
-cudaError_t cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const cudaMemsetParams* p) {
-    return change(nullptr, node, [=] { return set_of(*p); });
-}
-cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                             const cudaMemsetParams* p) {
-    return change(executable, node, [=] { return set_of(*p); });
-}
-cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                 const cudaGraphNode_t* after, size_t count,
-                                 const cudaHostNodeParams* p) {
-    return add(node, graph, after, count, [=] { return host_of(*p); });
-}
-cudaError_t cudaGraphHostNodeSetParams(cudaGraphNode_t node, const cudaHostNodeParams* p) {
-    return change(nullptr, node, [=] { return host_of(*p); });
-}
-cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                           const cudaHostNodeParams* p) {
-    return change(executable, node, [=] { return host_of(*p); });
-}
-cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                       const cudaGraphNode_t* after, size_t count,
-                                       cudaGraph_t child) {
-    return add(node, graph, after, count, [=] { return child_of(child); });
-}
-cudaError_t cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                                 cudaGraph_t child) {
-    return change(executable, node, [=] { return child_of(child); });
-}
-cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                  const cudaGraphNode_t* after, size_t count) {
-    return add(node, graph, after, count, [] { return Ask("graph_empty").error(); });
-}
-cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                        const cudaGraphNode_t* after, size_t count,
-                                        cudaEvent_t event) {
-    return add(node, graph, after, count, [=] { return event_of("record", event); });
-}
-cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                      const cudaGraphNode_t* after, size_t count,
-                                      cudaEvent_t event) {
-    return add(node, graph, after, count, [=] { return event_of("wait_event", event); });
-}
-cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                             const cudaGraphNode_t* after,
-                             SIMT_EDGES(const cudaGraphEdgeData*) size_t count,
-                             cudaGraphNodeParams* p) {
-    return add(node, graph, after, count, [=] { return any_of(*p); });
-}
-cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, cudaGraphNodeParams* p) {
-    return change(nullptr, node, [=] { return any_of(*p); });
-}
-cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                       cudaGraphNodeParams* p) {
-    return change(executable, node, [=] { return any_of(*p); });
-}
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo* told) {
     Answer answer = Ask("graph_update", (uint64_t)executable, (uint64_t)graph)();
@@ -325,12 +239,10 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
 
 // --- questions
 
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
-    return nodes_of(0, graph, nodes, count);
-}
-cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
-    return nodes_of(1, graph, nodes, count);
-}
+SIMT_CALL(cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count),
+          nodes_of(0, graph, nodes, count))
+SIMT_CALL(cudaGraphGetRootNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count),
+          nodes_of(1, graph, nodes, count))
 cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to,
                               SIMT_EDGES(cudaGraphEdgeData*) size_t* count) {
     std::vector<uint64_t> all;
@@ -340,62 +252,44 @@ cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGrap
     if (!from || *count > all.size() / 2) *count = all.size() / 2;
     return error;
 }
-cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes,
-                                         SIMT_EDGES(cudaGraphEdgeData*) size_t* count) {
-    return nodes_of(3, node, nodes, count);
-}
-cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* nodes,
-                                           SIMT_EDGES(cudaGraphEdgeData*) size_t* count) {
-    return nodes_of(4, node, nodes, count);
-}
-cudaError_t cudaGraphAddDependencies(cudaGraph_t, const cudaGraphNode_t* from,
-                                     const cudaGraphNode_t* to,
-                                     SIMT_EDGES(const cudaGraphEdgeData*) size_t count) {
-    return edges(false, from, to, count);
-}
-cudaError_t cudaGraphRemoveDependencies(cudaGraph_t, const cudaGraphNode_t* from,
-                                        const cudaGraphNode_t* to,
-                                        SIMT_EDGES(const cudaGraphEdgeData*) size_t count) {
-    return edges(true, from, to, count);
-}
-cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
-    return made("graph_node", type, (uint64_t)node, 0);
-}
-cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t* graph) {
-    return made("graph_node", graph, (uint64_t)node, 1);
-}
-cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t* found, cudaGraphNode_t node,
-                                     cudaGraph_t clone) {
-    return made("graph_find", found, (uint64_t)node, (uint64_t)clone);
-}
-cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                    unsigned enabled) {
-    return Ask("graph_node", (uint64_t)node, 3, (uint64_t)executable, enabled).error();
-}
-cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                    unsigned* enabled) {
-    Answer answer = Ask("graph_node", (uint64_t)node, 2, (uint64_t)executable)();
-    *enabled = (unsigned)answer.value;
-    return (cudaError_t)answer.error;
-}
+SIMT_CALL(cudaGraphNodeGetDependencies,
+          (cudaGraphNode_t node, cudaGraphNode_t* nodes,
+           SIMT_EDGES(cudaGraphEdgeData*) size_t* count),
+          nodes_of(3, node, nodes, count))
+SIMT_CALL(cudaGraphNodeGetDependentNodes,
+          (cudaGraphNode_t node, cudaGraphNode_t* nodes,
+           SIMT_EDGES(cudaGraphEdgeData*) size_t* count),
+          nodes_of(4, node, nodes, count))
+SIMT_CALL(cudaGraphAddDependencies,
+          (cudaGraph_t, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+           SIMT_EDGES(const cudaGraphEdgeData*) size_t count),
+          edges(false, from, to, count))
+SIMT_CALL(cudaGraphRemoveDependencies,
+          (cudaGraph_t, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+           SIMT_EDGES(const cudaGraphEdgeData*) size_t count),
+          edges(true, from, to, count))
+SIMT_CALL(cudaGraphNodeGetType, (cudaGraphNode_t node, cudaGraphNodeType* type),
+          made("graph_node", type, (uint64_t)node, 0))
+SIMT_CALL(cudaGraphChildGraphNodeGetGraph, (cudaGraphNode_t node, cudaGraph_t* graph),
+          made("graph_node", graph, (uint64_t)node, 1))
+SIMT_CALL(cudaGraphNodeFindInClone,
+          (cudaGraphNode_t * found, cudaGraphNode_t node, cudaGraph_t clone),
+          made("graph_find", found, (uint64_t)node, (uint64_t)clone))
 
 // --- capture
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
-    return Ask("capture_begin", (uint64_t)stream, (uint64_t)mode).error();
-}
+SIMT_CALL(cudaStreamBeginCapture, (cudaStream_t stream, cudaStreamCaptureMode mode),
+          Ask("capture_begin", (uint64_t)stream, (uint64_t)mode).error())
 cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
                                           const cudaGraphNode_t* after, const cudaGraphEdgeData*,
                                           size_t count, cudaStreamCaptureMode mode) {
     return Ask("capture_begin", (uint64_t)stream, (uint64_t)mode, (uint64_t)graph)
         .with(after, count * sizeof *after).error();
 }
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-    return made("capture_end", graph, (uint64_t)stream);
-}
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-    return made("capture_info", status, (uint64_t)stream);
-}
+SIMT_CALL(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t* graph),
+          made("capture_end", graph, (uint64_t)stream))
+SIMT_CALL(cudaStreamIsCapturing, (cudaStream_t stream, cudaStreamCaptureStatus* status),
+          made("capture_info", status, (uint64_t)stream))
 // The nodes last until the next call of this thread.
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
                                      unsigned long long* id, cudaGraph_t* graph,
@@ -418,9 +312,6 @@ cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNo
                                                 SIMT_EDGES(const cudaGraphEdgeData*) size_t count,
                                                 unsigned flags) {
     return Ask("capture_after", (uint64_t)stream, flags).with(after, count * sizeof *after).error();
-}
-cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
-    return made("capture_mode", mode, (uint64_t)*mode);
 }
 
 }  // extern "C"
