@@ -86,11 +86,6 @@ class WorkQueue:
                 self._streams.apart.add(number)
             return number
 
-    @property
-    def apart(self) -> set[int]:
-        """The streams that are in no order with the legacy default stream."""
-        return self._streams.apart
-
     # --- asking
 
     def direct(self, stream: Any) -> bool:

@@ -91,8 +91,7 @@ class CaptureCalls(GraphCalls):
         """Refuses what must not be done while any stream is captured."""
         for capture in set(self._captures.values()):
             at_once = name in ("memcpy", "memset") and not values[{"memcpy": 5, "memset": 4}[name]]
-            origin = self._streams[capture.origin].number
-            if (handle in LEGACY and origin not in self.queue.apart) or at_once:
+            if (handle in LEGACY and not self._streams[capture.origin].apart) or at_once:
                 raise self._spoiled(
                     capture, "cudaErrorStreamCaptureImplicit",
                     "the default stream would wait for a stream that is captured: give the call "
@@ -170,12 +169,3 @@ class CaptureCalls(GraphCalls):
         nodes = [self._handle_of(n) for n in capture.tails[values[0]]]
         handles = [id(capture), self._handle_of(capture.graph), *nodes]
         return Answer(capture.status, struct.pack(f"<{len(handles)}Q", *handles))
-
-    def do_capture_after(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """`cudaStreamUpdateCaptureDependencies`: further nodes, or in place of those before."""
-        capture = self._captures.get(values[0])
-        if capture is None:
-            raise ApiError("cudaErrorIllegalState", "the stream is not captured")
-        tail = capture.tails[values[0]]
-        capture.tails[values[0]] = self._nodes(payload) + ([] if values[1] else tail)
-        return Answer()

@@ -161,8 +161,8 @@ class GraphCalls(CopyCalls, LaunchCalls):
     # --- making
 
     def do_graph(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """`cudaGraphCreate`."""
-        return Answer(self._handle_of(Graph()))
+        """`cudaGraphCreate`, or `cudaGraphClone` of a graph."""
+        return Answer(self._handle_of(self._graph(values[0]).clone() if values[0] else Graph()))
 
     def do_graph_add(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A node, or one more request of a node: dependencies and the request itself follow."""
@@ -222,10 +222,6 @@ class GraphCalls(CopyCalls, LaunchCalls):
             else:
                 second.after.append(first)
         return Answer()
-
-    def do_graph_clone(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """`cudaGraphClone`."""
-        return Answer(self._handle_of(self._graph(values[0]).clone()))
 
     def do_graph_find(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaGraphNodeFindInClone`."""

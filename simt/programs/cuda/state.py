@@ -44,10 +44,14 @@ class Answer(NamedTuple):
 
 @dataclass(eq=False)
 class CudaStream:
-    """A stream of a program, by its number in the queue and the variable that it was made in."""
+    """A stream of a program, by its number in the queue and the variable that it was made in.
+
+    `apart` from the legacy default stream neither waits for the other.
+    """
 
     number: int
     variable: str = ""
+    apart: bool = False
 
     def __int__(self) -> int:
         return self.number

@@ -153,7 +153,8 @@ class LaunchCalls(State):
 
     def do_stream(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A new stream; 1 sets it apart from the legacy default stream."""
-        new, handle = CudaStream(self.queue.new_stream(apart=values[0] == 1)), next(self._handles)
+        apart, handle = values[0] == 1, next(self._handles)
+        new = CudaStream(self.queue.new_stream(apart=apart), apart=apart)
         self._streams[handle] = new
         self._name(line, new)
         return Answer(handle)

@@ -128,6 +128,8 @@ CUresult cuCtxPopCurrent(CUcontext* context) {
 SIMT_DONE(cuCtxGetCurrent, (CUcontext* context), *context = current)
 SIMT_DONE(cuCtxGetDevice, (CUdevice* device), *device = 0)
 SIMT_SAME(cuCtxSynchronize, cudaDeviceSynchronize)
+SIMT_DONE(cuProfilerStart, ())
+SIMT_DONE(cuProfilerStop, ())
 SIMT_DONE(cuCtxSetCacheConfig, (CUfunc_cache))
 const char* simt_driver_error(int);  // its name in cuda.h
 CUresult cuGetErrorName(CUresult error, const char** name) {

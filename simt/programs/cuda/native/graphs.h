@@ -127,7 +127,7 @@ extern "C" {
 
 SIMT_CALL(cudaGraphCreate, (cudaGraph_t * graph, unsigned), made("graph", graph))
 SIMT_CALL(cudaGraphClone, (cudaGraph_t * clone, cudaGraph_t graph),
-          made("graph_clone", clone, (uint64_t)graph))
+          made("graph", clone, (uint64_t)graph))
 SIMT_CALL(cudaGraphDestroy, (cudaGraph_t graph), Ask("graph_destroy", (uint64_t)graph, 0).error())
 SIMT_CALL(cudaGraphExecDestroy, (cudaGraphExec_t launched),
           Ask("graph_destroy", (uint64_t)launched, 1).error())
@@ -308,10 +308,4 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
     if (count) *count = all->size() - 2;
     return cudaSuccess;
 }
-cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t* after,
-                                                SIMT_EDGES(const cudaGraphEdgeData*) size_t count,
-                                                unsigned flags) {
-    return Ask("capture_after", (uint64_t)stream, flags).with(after, count * sizeof *after).error();
-}
-
 }  // extern "C"
