@@ -91,7 +91,7 @@ class _CudaHost(HostProgram):
         block = next((b for b in blocks if b.allocation is access.memory), None)
         return (block and block.variable) or access.name
 
-    def order(self, first: str, second: str, line: int | None) -> str:
+    def order(self, first: str, second: str, line: int | None, calls: str = "") -> str:
         graphs = [OF_GRAPH.search(name) for name in (first, second)]
         if graphs[0] and graphs[1] and graphs[0][0] == graphs[1][0]:
             return "let one node of the graph depend on the other"
@@ -99,10 +99,9 @@ class _CudaHost(HostProgram):
             first, line = "the graph's stream", int(graphs[0][1])
         if graphs[1]:
             second = "the graph's stream"
-        calls = (
-            f"cudaEventRecord(event, {_handle(first)}) and cudaStreamWaitEvent({_handle(second)}"
-        )
-        return f"{super().order(first, second, line)}, {calls}, event)"
+        record, wait = f"(event, {_handle(first)})", f"({_handle(second)}, event)"
+        calls = f"cudaEventRecord{record} and cudaStreamWaitEvent{wait}"
+        return super().order(first, second, line, calls)
 
     def wait(self, stream: str) -> str:
         return f"cudaStreamSynchronize({_handle(stream)})"
