@@ -346,6 +346,7 @@ extern "C" {
 
 // What a function does that this library lacks: the program is told which.
 cudaError_t simt_refused(const char* name) {
+    recording = nullptr;  // it becomes no node
     return Ask("refused").with(name, strlen(name)).error();
 }
 

@@ -124,6 +124,8 @@ void explicit_nodes() {
     cudaGraphNode_t copy, set, adds, back, host, inner;
     cudaGraphCreate(&graph, 0);
     cudaGraphCreate(&child, 0);
+    cudaGraphNodeParams none = {cudaGraphNodeTypeMemFree};
+    say("not covered", cudaGraphAddNode(&inner, graph, nullptr, nullptr, 0, &none));
     cudaMemsetParams zero = {};
     zero.dst = y, zero.value = 0x40400000 /* 3.0f */, zero.elementSize = 4, zero.width = n, zero.height = 1;
     say("memset", cudaGraphAddMemsetNode(&inner, child, nullptr, 0, &zero));  // [memset]
