@@ -112,6 +112,7 @@ SIMT_SAME(cuDeviceCanAccessPeer, cudaDeviceCanAccessPeer)
 SIMT_DONE(cuDevicePrimaryCtxRetain, (CUcontext* context, CUdevice), *context = only)
 SIMT_DONE(cuDevicePrimaryCtxRelease, (CUdevice))
 #if CUDA_VERSION >= 13000
+SIMT_DONE(cuCtxCreate_v2, (CUcontext* context, unsigned, CUdevice), *context = current = only)
 CUresult cuCtxCreate(CUcontext* context, CUctxCreateParams*, unsigned, CUdevice) {
 #else
 CUresult cuCtxCreate(CUcontext* context, unsigned, CUdevice) {
