@@ -30,9 +30,12 @@ class HostProgram:
         """What it calls the memory that a kernel touches; else the kernel's name for it."""
         return access.name
 
-    def order(self, first: str, second: str) -> str:
-        """What it calls to let one stream wait for an event on another."""
-        return "event.record(…) and event.wait(…)"
+    def order(
+        self, first: str, second: str, line: int | None,
+        calls: str = "event.record(…) and event.wait(…)",
+    ) -> str:  # fmt: skip
+        """What to do, and to call, so that one stream waits for another's work up to a line."""
+        return f"record an event on {first} after line {line} and let {second} wait for it, {calls}"
 
     def wait(self, stream: str) -> str:
         """What it calls to wait for a stream."""

@@ -44,14 +44,12 @@ def race(earlier: Racer, later: Racer, host: HostProgram) -> Finding | None:
     ours, theirs = earlier.operation, later.operation
     array = _name(ours, first) or _name(theirs, second) or host.name_of(first) or second.name
     early, late = ours.stream_name, theirs.stream_name
-    order = host.order(early, late)
     if early == late:  # a name that a loop has given to another stream since
         early = f"the earlier {early}"
     message = (
         f"{_text(theirs)} on {late} {_verb(theirs, second)} {array or 'an array'}, which "
         f"{_text(ours)} of line {ours.line} on {early} {_verb(ours, first)}, and nothing says "
-        f"which comes first: record an event on {early} after line {ours.line} and let {late} "
-        f"wait for it, {order}"
+        f"which comes first: {host.order(early, late, ours.line)}"
     )
     return Finding(KIND, theirs.line, message, array=array or None, other_line=ours.line)
 

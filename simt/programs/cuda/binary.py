@@ -6,19 +6,23 @@ import re
 import shutil
 import struct
 import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from simt.cpp.module import parse_module
+from simt.core.findings import Stop
 from simt.cpp.signature import Parameter, demangled_types, find_kernels, short_name
-from simt.cpp.wording import shapes
+from simt.cpp.wording import in_words, shapes
+from simt.errors import KernelError
 from simt.programs.cuda.errors import ApiError, NotSupported
 from simt.programs.cuda.kernels import DeviceKernel
 from simt.programs.cuda.memory import DeviceMemory, Piece
 from simt.programs.cuda.sources import FILE, SourceFiles, is_own
 from simt.ptx.launch import PtxListing
+from simt.ptx.link import link
 from simt.ptx.parse import Module, files_of
 from simt.ptx.program import Memory, PtxProgram
 
@@ -29,14 +33,16 @@ COMPRESSED = 0x3000 | 0x8000
 
 
 def ptx_of(binary: bytes) -> str:
-    """The text in a fat binary.
+    """The text in a fat binary; what is none is a text itself.
 
     Raises:
         NotSupported: there is none that can be read.
     """
-    magic, _, head, size = struct.unpack_from("<IHHQ", binary)
+    if not binary.startswith(MAGIC.to_bytes(4, "little")):
+        return binary.decode(errors="replace")
+    _, _, head, size = struct.unpack_from("<IHHQ", binary)
     at, compressed = head, False
-    while magic == MAGIC and at < min(head + size, len(binary)):
+    while at < min(head + size, len(binary)):
         kind, _, start, length = struct.unpack_from("<HHIQ", binary, at)
         flags = struct.unpack_from("<Q", binary, at + 40)[0]
         if kind == PTX:
@@ -71,27 +77,45 @@ class Variable(NamedTuple):
 
 
 class Unit:
-    """The device code of one translation unit."""
+    """The device code of one translation unit, or of several that a device linker has joined."""
 
     def __init__(self, binary: bytes, memory: DeviceMemory, source: SourceFiles) -> None:
-        self._binary, self._place, self._source = binary, memory, source
+        self.binaries, self._place, self._source = [binary], memory, source
         self.managed: dict[str, Piece] = {}  # variables that the host reaches, too
 
     @cached_property
-    def text(self) -> str:
-        """The PTX."""
-        return ptx_of(self._binary)
+    def texts(self) -> list[str]:
+        """The PTX of each translation unit; NVIDIA's own, which is linked too, is compressed."""
+        texts = []
+        for binary in self.binaries:
+            with suppress(NotSupported):
+                texts.append(ptx_of(binary))
+        return texts or [ptx_of(self.binaries[0])]
 
     @cached_property
-    def bases(self) -> dict[str, int]:
+    def bases(self) -> list[dict[str, int]]:
         """What the lines of the program's own files are counted from, by their numbers here."""
-        files = files_of(self.text).items()
-        return {n: FILE * self._source.number(file) for n, file in files if is_own(file)}
+        bases = []
+        for text in self.texts:
+            files = files_of(text)
+            own = [n for n, file in files.items() if is_own(file)]
+            # what was compiled while the program ran is no file: its name stands first
+            chosen = own or list(files)[:1]
+            bases.append({n: FILE * self._source.number(files[n]) for n in chosen})
+        return bases
 
     @cached_property
     def module(self) -> Module:
         """The functions, and what is declared beside them."""
-        return parse_module(self.text, self.bases)
+        try:
+            return link(self.texts, self.bases)
+        except Stop as stop:
+            raise KernelError(str(in_words(stop.finding, {}))) from None
+
+    @cached_property
+    def written(self) -> dict[str, str]:
+        """The kernels as the source has them, with their types."""
+        return _demangled([f.name for f in self.module.kernels])
 
     @cached_property
     def memory(self) -> Memory:
@@ -130,8 +154,11 @@ class DeviceCode:
         """Whether there are variables that the host reaches, too."""
         return any(unit.managed for unit in self.modules)
 
-    def add(self, binary: bytes) -> int:
-        """A translation unit, and the number by which it is known from now on."""
+    def add(self, binary: bytes, joined: int = 0) -> int:
+        """A translation unit, and the number by which it is known: that of `joined` if given."""
+        if joined:
+            self.modules[joined - 1].binaries.append(binary)
+            return joined
         self.modules.append(Unit(binary, self.memory, self._source))
         return len(self.modules)
 
@@ -162,7 +189,7 @@ class DeviceCode:
         module, memory = unit.module, unit.memory
         if symbol not in module.functions:
             raise NotSupported(f"the kernel {symbol} is not in the program's PTX")
-        full = _demangled(symbol)
+        full = unit.written[symbol]
         count = len(module.functions[symbol].params)
         written, lines = self._written(unit, symbol, count)
         names = [p.name for p in written] or [f"argument {k + 1}" for k in range(count)]
@@ -178,7 +205,7 @@ class DeviceCode:
         self, unit: Unit, symbol: str, count: int
     ) -> tuple[tuple[Parameter, ...], dict[int, str]]:
         """The parameters of a kernel in its source, and its lines; none where it is not found."""
-        for base in unit.bases.values():
+        for base in {base for bases in unit.bases for base in bases.values()}:
             text = self._source.text(base // FILE)
             signature = find_kernels(text).get(short_name(symbol))
             if signature is not None and len(signature.parameters) == count:
@@ -188,9 +215,11 @@ class DeviceCode:
         return (), {}
 
 
-def _demangled(symbol: str) -> str:
+def _demangled(symbols: Sequence[str]) -> dict[str, str]:
     tool = shutil.which("c++filt")
     if tool is None:
-        return symbol
-    process = subprocess.run([tool, symbol], capture_output=True, text=True, check=False)
-    return process.stdout.strip() or symbol
+        return dict(zip(symbols, symbols, strict=True))
+    process = subprocess.run(
+        [tool], input="\n".join(symbols), capture_output=True, text=True, check=False
+    )
+    return dict(zip(symbols, process.stdout.splitlines(), strict=True))

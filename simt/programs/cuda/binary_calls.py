@@ -6,7 +6,7 @@ import struct
 
 from simt.core.findings import Finding
 from simt.programs.cuda.binary import Variable
-from simt.programs.cuda.errors import number_of
+from simt.programs.cuda.errors import ApiError, number_of
 from simt.programs.cuda.state import Answer, State
 
 __all__ = ["BinaryCalls"]
@@ -21,8 +21,8 @@ class BinaryCalls(State):
         return Answer(self.line_at([a - 1 for a in addresses if a]))
 
     def do_binary(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """The device code of a translation unit."""
-        return Answer(self.code.add(payload))
+        """The device code of a translation unit, which may be linked with that of others."""
+        return Answer(self.code.add(payload, values[0]))
 
     def do_function(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A kernel's name, and the address of the host's function that stands for it."""
@@ -36,6 +36,30 @@ class BinaryCalls(State):
         unit = self.code.modules[module - 1]
         self.code.shadows[shadow] = Variable(unit, payload.decode(), size)
         return Answer()
+
+    def do_module(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cuModuleLoadData`: a module, which may be linked with others."""
+        number = self.code.add(payload, values[0])
+        self.code.modules[number - 1].texts  # noqa: B018 - refused here if there is none
+        return Answer(number)
+
+    def do_module_kernel(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cuModuleGetFunction`: the number that stands for a kernel."""
+        unit, name = self.code.modules[values[0] - 1], payload.decode()
+        if name not in unit.module.functions:
+            raise ApiError("cudaErrorSymbolNotFound", f"the module has no kernel {name}")
+        number = next(self._handles)
+        self.code.functions[number] = unit, name
+        return Answer(number)
+
+    def do_module_variable(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cuModuleGetGlobal`: address and bytes of a variable."""
+        found = self.code.modules[values[0] - 1].memory.allocations.get(payload.decode())
+        if found is None:
+            raise ApiError(
+                "cudaErrorSymbolNotFound", f"the module has no variable {payload.decode()}"
+            )
+        return Answer(found.address, struct.pack("<Q", len(found.data)))
 
     def do_managed(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A `__managed__` variable, for which there is memory by now."""
@@ -53,10 +77,14 @@ class BinaryCalls(State):
         return Answer(self.code.variable(values[0]).size)
 
     def do_parameters(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """The bytes of each parameter of a kernel."""
+        """The bytes of each parameter of a kernel, or where each lies if they are in one piece."""
         kernel = self.code.kernel(values[0], together=False)
-        sizes = [p.size for p in kernel.program.function.params]
-        return Answer(0, struct.pack(f"<{len(sizes)}I", *sizes))
+        sizes, places, end = [], [], 0
+        for parameter in kernel.program.function.params:
+            sizes.append(parameter.size)
+            places.append(-(-end // parameter.align) * parameter.align)
+            end = places[-1] + parameter.size
+        return Answer(0, struct.pack(f"<{len(sizes)}I", *(places if values[1] else sizes)))
 
     def do_static_shared(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """The bytes of shared memory that a kernel declares."""

@@ -177,6 +177,39 @@ class CopyCalls(State):
         )
         return Answer(0, data[0])
 
+    def takes_host_bytes(self, values: tuple[int, ...]) -> bool:
+        """Whether a copy takes bytes that are the program's own."""
+        return self.memory.at(values[1]) is None
+
+    def copy_later(self, values: tuple[int, ...], payload: bytes) -> None:
+        """A copy of a graph's, for which nobody waits; what it takes of the program's own follows.
+
+        What goes to the program's own memory is written by the next answer.
+        """
+        to, of, size, kind, handle = values[:5]
+        stream = self._stream(handle)
+        target = self._side(to, size, kind in (0, 2), "to", kind)
+        origin = self._side(of, size, kind in (0, 1), "from", kind)
+        self._check_direction(target, origin, kind)
+        if target is not None:
+            into = _Part(target, to - target.address, size, True)
+            if origin is not None:
+                self._copy(stream, into, _Part(origin, of - origin.address, size, False), 2)
+            else:
+                content = np.frombuffer(payload, np.uint8)
+                self._put("copy-in", "copy", stream, target, into.start, content, waits=False)
+        elif origin is not None:
+            self.came_back = True
+            source = _Part(origin, of - origin.address, size, False)
+            part = origin.allocation.data[source.start : source.start + size]
+
+            def write(_: Task) -> None:
+                self.host_writes.append((to, part.tobytes()))
+
+            self._issue("copy-out", stream, "copy", [source], write)
+        else:
+            self.host_writes.append((to, payload))
+
     def _put(
         self, kind: str, what: str, stream: CudaStream, target: Piece, start: int,
         content: np.ndarray[Any, Any], *, waits: bool,
@@ -200,7 +233,9 @@ class CopyCalls(State):
         kind = {(False, True): "copy-in", (True, False): "copy-out"}.get(
             (pinned[0], pinned[1]), "copy-on-device"
         )
-        waits = all(pinned) or (not asynchronous and (into.shared or origin.shared))
+        waits = (all(pinned) and asynchronous < 2) or (
+            not asynchronous and (into.shared or origin.shared)
+        )
         self._issue(kind, stream, "copy", [target, source], action, waits=waits)
 
     def _side(self, pointer: int, size: int, hosts: bool, which: str, kind: int) -> Piece | None:
@@ -252,7 +287,7 @@ class CopyCalls(State):
 
     def do_memset(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMemset(pointer, value, size)`."""
-        pointer, value, size, handle, asynchronous = values[:5]
+        pointer, value, size, handle, asynchronous, element = values[:6]
         stream = self._stream(handle)
         if not size:
             return Answer()
@@ -260,7 +295,8 @@ class CopyCalls(State):
         if block is None or pointer - block.address + size > block.size:
             what = self.memory.of_pointer(pointer)
             raise ApiError("cudaErrorInvalidValue", f"cudaMemset sets {size:,} bytes of {what}")
-        content = np.full(size, value & 255, np.uint8)
+        unit = max(element, 1)
+        content = np.full(size // unit, value & ((1 << 8 * unit) - 1), f"u{unit}").view(np.uint8)
         start, waits = pointer - block.address, block.shared and not asynchronous
         self._put("set", "cudaMemset", stream, block, start, content, waits=waits)
         return Answer()

@@ -73,8 +73,8 @@ def runtime_library() -> Path:
     nvcc = find_nvcc()
     if fault is not None or nvcc is None:
         raise MissingPackage(fault or "nvcc is not here")
-    source, texts = NATIVE / "cudart.cpp", sorted(NATIVE.iterdir())
-    key = hashlib.sha256(b"".join(text.read_bytes() for text in texts) + str(nvcc).encode())
+    parts = [*sorted(NATIVE.iterdir()), Path(__file__)]
+    key = hashlib.sha256(b"".join(part.read_bytes() for part in parts) + str(nvcc).encode())
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simt"
     with suppress(OSError):
         cache.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ def runtime_library() -> Path:
     with tempfile.TemporaryDirectory(dir=folder.parent) as name:
         made = Path(name) / "cudart"
         made.mkdir()
-        _compile_library(source, _toolkit(nvcc), made)
+        _compile_library(NATIVE / "cudart.cpp", _toolkit(nvcc), made)
         try:
             made.rename(folder)
         except OSError:  # another process was faster
@@ -103,23 +103,50 @@ def _compile_library(source: Path, toolkit: Path, folder: Path) -> None:
     flags = ["-std=c++17", "-O2", "-fPIC", "-shared", "-w"]
     include = ["-isystem", str(toolkit / "include")]
     target, stubs, versions = folder / "libcudart.so.13", folder / "stubs.c", folder / "versions"
-    versions.write_text("libcudart.so.13 { global: cuda*; __cuda*; local: *; };\n")
+    nvrtc = next((lib.name for lib in toolkit.glob("lib*/libnvrtc.so.1*")), "libnvrtc")
+    versions.write_text(
+        "libcudart.so.13 { global: cu*; __cuda*; local: *; };\n"
+        f"{nvrtc} {{ global: nvrtc*; }};\n"  # as programs ask for them
+    )
     first = folder / "first.so"
     _run(["g++", *flags, *include, "-o", str(first), str(source)])
     own = set(_symbols(first))
     names = [s for lib in sorted(toolkit.glob("lib*/libcudart.so.1*")) for s in _symbols(lib)]
-    lines = ["int simt_refused(const char*);"]
-    for symbol in sorted({s for s in names if re.match("_*cuda", s)} - own):
+    header = (toolkit / "include" / "cuda.h").read_text(encoding="utf-8", errors="replace")
+    renamed = {a: b for a, b in re.findall(r"#define (cu\w+) +(?:\w+\()?(cu\w+)", header) if a != b}
+    names += [renamed.get(s, s) for s in re.findall(r"CUDAAPI (cu\w+)\(", header)]
+    lines = ["int simt_refused(const char*);", "const char* simt_driver_error(int n) {"]
+    for error, number in re.findall(r"^ +(CUDA_(?:ERROR_\w+|SUCCESS)) += (\d+)", header, re.M):
+        lines.append(f'    if (n == {number}) return "{error}";')
+    lines.append("    return 0;\n}")
+    defined = own | {s for s in names if re.match("_*cu", s)}
+    for symbol in sorted(defined - own):
         lines.append(f'int {symbol}() {{ return simt_refused("{symbol}"); }}')
+    older = [f"-Wl,--defsym={s}={renamed[s]}" for s in renamed.keys() - defined]
     stubs.write_text("\n".join(lines) + "\n")
     _run(["gcc", "-c", "-fPIC", "-w", "-o", str(folder / "stubs.o"), str(stubs)])
     _run(
         [
             "g++", *flags, *include, f"-Wl,-soname,{target.name},--version-script={versions}",
+            *older,
             "-o", str(target), str(source), str(folder / "stubs.o"),
         ]
     )  # fmt: skip
-    (folder / "libcudart.so").symlink_to(target.name)
+    for name in ("libcudart.so", "libcuda.so", "libcuda.so.1"):
+        (folder / name).symlink_to(target.name)
+    (folder / "libcudart_static.a").write_text("INPUT(-lcudart)\n")  # there is none: the same
+    _complete(toolkit, folder)
+
+
+def _complete(toolkit: Path, folder: Path) -> None:
+    """Makes the library's folder a toolkit, which CMake can take for NVIDIA's."""
+    (folder / "lib64").symlink_to(".")
+    for name in ("bin", "include", "nvvm"):
+        (folder / name).symlink_to(toolkit / name)
+    for library in sorted(toolkit.glob("lib*/lib*")):
+        for name in {library.name, re.sub(r"(?<=\.so)\..*", "", library.name)}:
+            if not (folder / name).exists():
+                (folder / name).symlink_to(library)
 
 
 def _symbols(library: Path) -> list[str]:
@@ -158,20 +185,22 @@ def build(files: Sequence[str], options: Sequence[str], folder: Path, origin: Pa
     return executable
 
 
-def main(arguments: Sequence[str]) -> int:
-    """`simt nvcc …`: nvcc, for programs that `simt run` can run; gives its exit status.
+def main(arguments: Sequence[str] | None = None) -> int:
+    """`simt nvcc …`, `simt-nvcc …`: nvcc, for what `simt run` can run; gives its exit status.
 
-    As the compiler of a Makefile, `make NVCC="python -m simt nvcc"`: what chooses a GPU or a
+    As the compiler of a Makefile or of CMake: what chooses a GPU or a
     runtime library is left out, everything else is passed on.
     """
     passed, skip = [], False
-    for word in arguments:
+    for word in sys.argv[1:] if arguments is None else arguments:
         chosen = re.match(
             r"--?(arch|gpu-architecture|gencode|generate-code|code|gpu-code|cudart)\b", word
         )
         if not (chosen or skip):
             passed.append(word)
         skip = bool(chosen) and "=" not in word
+    if "--version" in passed and find_nvcc():  # CMake asks, and does not wait for a library
+        return subprocess.run([str(find_nvcc()), "--version"], check=False).returncode
     try:
         library = runtime_library()
     except (MissingPackage, KernelError) as error:
@@ -179,4 +208,10 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     link = ["-L", str(library), "-Xlinker", f"-rpath={library}"]
     command = [str(find_nvcc()), *OPTIONS, "-isystem", str(NATIVE), *passed, *link]
-    return subprocess.run(command, check=False).returncode
+    if not {"-v", "--verbose", "-dryrun", "--dryrun"} & set(passed):
+        return subprocess.run(command, check=False).returncode
+    process = subprocess.run(command, check=False, capture_output=True, text=True)
+    for text, out in ((process.stdout, sys.stdout), (process.stderr, sys.stderr)):
+        # where a build system looks for the toolkit
+        out.write(re.sub(r"(?m)^#\$ TOP=.*$", f"#$ TOP={library}", text))
+    return process.returncode

@@ -12,13 +12,13 @@ import sys
 from pathlib import Path
 from typing import IO
 
+from simt.programs.cuda.graphs import REQUEST
 from simt.programs.cuda.runtime import Runtime
 
 __all__ = ["serve"]
 
-REQUEST = struct.Struct("<16sq8QQ")
-ANSWER = struct.Struct("<i4xQQQQ")
-REGION = struct.Struct("<QQQ")
+ANSWER = struct.Struct("<i4xQQQQQ")
+REGION, WRITE = struct.Struct("<QQQ"), struct.Struct("<QQ")
 
 
 def serve(
@@ -41,6 +41,9 @@ def serve(
     if libraries is not None:
         others = environment.get("LD_LIBRARY_PATH")
         environment["LD_LIBRARY_PATH"] = f"{libraries}:{others}" if others else str(libraries)
+        loaded = environment.get("LD_PRELOAD")  # before NVRTC, of which it changes some functions
+        first = str(libraries / "libcudart.so")
+        environment["LD_PRELOAD"] = f"{first}:{loaded}" if loaded else first
     process = subprocess.Popen(
         [str(program), *arguments], pass_fds=[theirs.fileno()], stdout=pipe, stderr=pipe,
         stdin=subprocess.DEVNULL if captured else None,
@@ -107,12 +110,13 @@ def _answer(channel: socket.socket, runtime: Runtime) -> bool:
         answer = runtime.answer(name.rstrip(b"\0").decode(), line, tuple(values), payload)
         printed, runtime.printed = runtime.printed.encode(), ""
         regions = b"".join(REGION.pack(*change) for change in runtime.held.changes())
-        channel.sendall(
-            ANSWER.pack(
-                answer.error, answer.value, len(printed), len(answer.content), len(regions)
-            )
-            + printed + answer.content + regions
-        )  # fmt: skip
+        writes = b"".join(
+            WRITE.pack(address, len(content)) + content for address, content in runtime.host_writes
+        )
+        runtime.host_writes.clear()
+        parts = (printed, answer.content, regions, writes)
+        head = ANSWER.pack(answer.error, answer.value, *map(len, parts))
+        channel.sendall(head + b"".join(parts))
     except ConnectionError:
         return False
     return True

@@ -12,11 +12,12 @@ from simt.core.limits import RESERVED_SHARED
 from simt.host.devices import Device
 from simt.programs.cuda.arrays import ARRAY_LIMITS, ArrayCalls
 from simt.programs.cuda.binary_calls import BinaryCalls
+from simt.programs.cuda.capture import CaptureCalls
 from simt.programs.cuda.errors import ApiError, KernelFailure
+from simt.programs.cuda.graphs import Request
 from simt.programs.cuda.memory import Piece
 from simt.programs.cuda.pools import PoolCalls
 from simt.programs.cuda.state import Answer
-from simt.programs.cuda.work import LaunchCalls
 from simt.ptx.memory import GLOBAL_BITS
 
 __all__ = ["Runtime"]
@@ -46,7 +47,7 @@ ATTRIBUTES = {
 CONSTANTS = ARRAY_LIMITS | {15: 1, 40: 2, 78: 1, 79: 1, 80: 1, 111: RESERVED_SHARED, 115: 1}
 
 
-class Runtime(PoolCalls, ArrayCalls, LaunchCalls, BinaryCalls):
+class Runtime(CaptureCalls, PoolCalls, ArrayCalls, BinaryCalls):
     """The device of one program."""
 
     def answer(self, name: str, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -59,6 +60,10 @@ class Runtime(PoolCalls, ArrayCalls, LaunchCalls, BinaryCalls):
         if self._sticky and name not in SAFE_CALLS:
             return Answer(error=self._sticky)
         try:
+            if self._captures:
+                taken = self.captured(Request(name, line, values, payload))
+                if taken is not None:
+                    return taken
             method: Callable[..., Answer | None] = getattr(self, f"do_{name}")
             return method(line, values, payload) or Answer()
         except ApiError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -24,12 +24,14 @@ from simt.programs.cuda.memory import Piece
 from simt.programs.cuda.sources import FILE, SourceFiles
 from simt.programs.launches import Launches
 
-__all__ = ["Answer", "CudaStream", "State"]
+__all__ = ["BRANCH", "Answer", "CudaStream", "State"]
 
 # a call that makes something, with the variable that it fills
 CREATION = re.compile(
     r"\bcuda\w+\s*\(\s*(?:\(\s*void\s*\*\s*\*\s*\)\s*)?&\s*(\w+(?:(?:\.|->)\w+|\[\w+\])*)"
 )
+BRANCH = "branch {} of the graph launched in line {}"  # of a graph that has several
+OF_GRAPH = re.compile(r"of the graph launched in line (\d+)")
 
 
 class Answer(NamedTuple):
@@ -42,10 +44,14 @@ class Answer(NamedTuple):
 
 @dataclass(eq=False)
 class CudaStream:
-    """A stream of a program, by its number in the queue and the variable that it was made in."""
+    """A stream of a program, by its number in the queue and the variable that it was made in.
+
+    `apart` from the legacy default stream neither waits for the other.
+    """
 
     number: int
     variable: str = ""
+    apart: bool = False
 
     def __int__(self) -> int:
         return self.number
@@ -85,9 +91,17 @@ class _CudaHost(HostProgram):
         block = next((b for b in blocks if b.allocation is access.memory), None)
         return (block and block.variable) or access.name
 
-    def order(self, first: str, second: str) -> str:
-        first, second = _handle(first), _handle(second)
-        return f"cudaEventRecord(event, {first}) and cudaStreamWaitEvent({second}, event)"
+    def order(self, first: str, second: str, line: int | None, calls: str = "") -> str:
+        graphs = [OF_GRAPH.search(name) for name in (first, second)]
+        if graphs[0] and graphs[1] and graphs[0][0] == graphs[1][0]:
+            return "let one node of the graph depend on the other"
+        if graphs[0]:
+            first, line = "the graph's stream", int(graphs[0][1])
+        if graphs[1]:
+            second = "the graph's stream"
+        record, wait = f"(event, {_handle(first)})", f"({_handle(second)}, event)"
+        calls = f"cudaEventRecord{record} and cudaStreamWaitEvent{wait}"
+        return super().order(first, second, line, calls)
 
     def wait(self, stream: str) -> str:
         return f"cudaStreamSynchronize({_handle(stream)})"
@@ -124,6 +138,13 @@ class State:
         self._arrays: dict[int, Any] = {}  # see `arrays`
         self._pools: dict[int, Any] = {}  # see `pools`
         self._current_pool = 0
+        self._things: dict[int, Any] = {}  # graphs, their nodes, those that can be launched
+        self._numbers: dict[Any, int] = {}
+        # graphs whose launch needs the program
+        self._launching: dict[int, Generator[Answer, Any, None]] = {}
+        self._captures: dict[int, Any] = {}  # by the handle of the stream
+        self._captured_events: dict[int, tuple[Any, list[Any]]] = {}
+        self.host_writes: list[tuple[int, bytes]] = []  # what is to be written to the host's memory
         self._handles = itertools.count(1 << 12, 16)
         self._created: dict[int, list[CudaStream | Piece]] = {}  # by the line of the call
         self._detailed: set[DeviceKernel] = set()  # kernels of which a launch is counted
@@ -150,6 +171,14 @@ class State:
         if stream is None:
             raise ApiError("cudaErrorInvalidResourceHandle", "there is no such stream")
         return stream
+
+    def _handle_of(self, thing: Any) -> int:
+        """The number by which the program knows a thing."""
+        number = self._numbers.get(thing)
+        if number is None:
+            number = self._numbers[thing] = next(self._handles)
+            self._things[number] = thing
+        return number
 
     def _name(self, line: int, thing: CudaStream | Piece) -> None:
         """Names what a line creates after its variable, if it creates each only once."""

@@ -29,15 +29,9 @@ class LaunchCalls(State):
 
     def do_launch(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`kernel<<<grid, block, shared, stream>>>(...)`: an error waits for who asks for it."""
-        kernel, arguments = self._kernel(values[0], payload, values[7])
-        self._check_shared(kernel, values[5])
         stream = self._stream(values[6])
-        detail = self.launches.wants_detail(kernel) and kernel not in self._detailed
-        prepared = kernel.prepare(*_shape(values), arguments, values[5], xray=detail)
-        if prepared.stopped is not None:
-            why = f"the launch of {kernel.__name__} fails, {prepared.stopped.message}"
-            raise ApiError("cudaErrorInvalidConfiguration", why)
-        if detail:
+        kernel, prepared = self.prepared(values, payload)
+        if prepared.counters is not None:
             self._detailed.add(kernel)
 
         def end(report: Report, stopped: Finding | None) -> None:
@@ -50,6 +44,23 @@ class LaunchCalls(State):
         reads = [*marshalled.reads, *marshalled.fetched.values()]
         self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in reads])
         return Answer()
+
+    def prepared(
+        self, values: tuple[int, ...], payload: bytes
+    ) -> tuple[DeviceKernel, PreparedKernel]:
+        """A kernel and its launch.
+
+        Raises:
+            ApiError: no GPU accepts it.
+        """
+        kernel, arguments = self._kernel(values[0], payload, values[7])
+        self._check_shared(kernel, values[5])
+        detail = self.launches.wants_detail(kernel) and kernel not in self._detailed
+        prepared = kernel.prepare(*_shape(values), arguments, values[5], xray=detail)
+        if prepared.stopped is not None:
+            why = f"the launch of {kernel.__name__} fails, {prepared.stopped.message}"
+            raise ApiError("cudaErrorInvalidConfiguration", why)
+        return kernel, prepared
 
     def _kernel(
         self, number: int, payload: bytes, together: int = 0
@@ -164,7 +175,8 @@ class LaunchCalls(State):
 
     def do_stream(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A new stream; 1 sets it apart from the legacy default stream."""
-        new, handle = CudaStream(self.queue.new_stream(apart=values[0] == 1)), next(self._handles)
+        apart, handle = values[0] == 1, next(self._handles)
+        new = CudaStream(self.queue.new_stream(apart=apart), apart=apart)
         self._streams[handle] = new
         self._name(line, new)
         return Answer(handle)

@@ -36,8 +36,9 @@ struct Request {
 struct Answer {
     int32_t error;
     uint64_t value;
-    // bytes that follow: what kernels printed, what was asked for, what the host may touch now
-    uint64_t printed, size, regions;
+    // bytes that follow: what kernels printed, what was asked for, what the host may touch now,
+    // what graphs have copied to its memory
+    uint64_t printed, size, regions, writes;
 };
 struct Region {
     uint64_t address, size, access;
@@ -102,6 +103,10 @@ Answer exchange(Request& request, const void* data, std::vector<char>* result) {
         get(&region, sizeof region);
         mprotect((void*)region.address, region.size, (int)region.access);
     }
+    for (uint64_t at[2], left = answer.writes; left; left -= sizeof at + at[1]) {
+        get(at, sizeof at);
+        get((void*)at[0], at[1]);
+    }
     return answer;
 }
 
@@ -130,6 +135,15 @@ int64_t calling_line() {
     return at->second;
 }
 
+// A node of a graph, or of one that is instantiated, that is given its work.
+struct Recording {
+    const char* name;
+    uint64_t target, executable;
+    std::vector<cudaGraphNode_t> after;
+    uint64_t made = 0;
+};
+thread_local Recording* recording = nullptr;
+
 struct Ask {
     Request request = {};
     const void* data = nullptr;
@@ -148,7 +162,24 @@ struct Ask {
         request.size = size;
         return *this;
     }
-    Answer operator()() { return exchange(request, data, &result); }
+    Answer operator()() {
+        if (!recording) return exchange(request, data, &result);
+        std::vector<char> all;
+        auto put_in = [&](const void* from, size_t size) {
+            all.insert(all.end(), (const char*)from, (const char*)from + size);
+        };
+        put_in(recording->after.data(), recording->after.size() * sizeof(cudaGraphNode_t));
+        put_in(&request, sizeof request);
+        put_in(data, request.size);
+        bool adds = !recording->executable && !strcmp(recording->name, "graph_add");
+        uint64_t second = adds ? recording->after.size() : recording->executable;
+        Request outer = {"", request.line, {recording->target, second, recording->made}, all.size()};
+        strncpy(outer.name, recording->name, sizeof outer.name - 1);
+        Answer answer = exchange(outer, all.data(), &result);
+        recording->made = answer.value;
+        answer.value = 0;
+        return answer;
+    }
     cudaError_t error() { return (cudaError_t)(*this)().error; }
 };
 
@@ -196,6 +227,8 @@ __attribute__((constructor(101))) void begin() {
     fcntl(channel, F_SETFD, FD_CLOEXEC);
     unsetenv("SIMT_CHANNEL");
     pthread_atfork(nullptr, nullptr, [] { channel = -1; });
+    const char *loaded = getenv("LD_PRELOAD"), *others = loaded ? strchr(loaded, ':') : nullptr;
+    others ? setenv("LD_PRELOAD", others + 1, 1) : unsetenv("LD_PRELOAD");  // for its children
     void* frames[2];
     backtrace(frames, 2);  // the first call takes memory, which a handler must not
     struct sigaction action = {};
@@ -307,9 +340,9 @@ thread_local std::vector<Configuration>* configurations = nullptr;
 thread_local int64_t launch_line = 0;  // of the brackets, until the kernel's function is called
 
 template <typename F>
-cudaError_t turn(cudaStream_t stream, F function) {
-    cudaError_t error = Ask("callback", (uint64_t)stream).error();
-    if (error) return error;
+cudaError_t turn(cudaStream_t stream, F function, void* called = nullptr, void* data = nullptr) {
+    Answer answer = Ask("callback", (uint64_t)stream, (uint64_t)called, (uint64_t)data)();
+    if (answer.error || answer.value) return (cudaError_t)answer.error;  // it may be captured
     inside = true;
     function();
     inside = false;
@@ -322,18 +355,29 @@ extern "C" {
 
 // What a function does that this library lacks: the program is told which.
 cudaError_t simt_refused(const char* name) {
+    recording = nullptr;  // it becomes no node
     return Ask("refused").with(name, strlen(name)).error();
 }
 
 // --- what nvcc's code calls
 
+// A wrapper of version 2 has the translation units that the device linker was given.
 void** __cudaRegisterFatBinary(void* wrapper) {
-    const char* data = *(const char**)((char*)wrapper + 8);
-    uint16_t head;
-    uint64_t size;
-    memcpy(&head, data + 6, sizeof head);
-    memcpy(&size, data + 8, sizeof size);
-    return (void**)tell("binary", 0, 0, 0, data, head + size).value;
+    struct {
+        int magic, version;
+        const char *data, **parts;
+    } given;
+    memcpy(&given, wrapper, sizeof given);
+    const char* alone[] = {given.data, nullptr};
+    uint64_t module = 0;
+    for (const char** part = given.version == 2 ? given.parts : alone; *part; ++part) {
+        uint16_t head;
+        uint64_t size;
+        memcpy(&head, *part + 6, sizeof head);
+        memcpy(&size, *part + 8, sizeof size);
+        module = tell("binary", module, 0, 0, *part, head + size).value;
+    }
+    return (void**)module;
 }
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
@@ -595,12 +639,9 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) { return Ask("query", (uint64_t)stream).error(); }
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t, unsigned) { return cudaSuccess; }
-cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
-    return *status = cudaStreamCaptureStatusNone, cudaSuccess;
-}
 // The host's functions have their turn at once, after all that comes before them.
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
-    return turn(stream, [=] { function(data); });
+    return turn(stream, [=] { function(data); }, (void*)function, data);
 }
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void* data,
                                   unsigned) {
@@ -765,3 +806,5 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 
 #include "simt_arrays.h"
 #include "simt_pools.h"
+#include "graphs.h"
+#include "driver.h"

@@ -1,6 +1,7 @@
 """A `.cu` file on the command line, and `%%cuda` in a notebook."""
 
 import os
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -62,6 +63,75 @@ def test_a_makefile_builds_with_it_and_what_is_built_runs(tmp_path):
     done = command("both", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.startswith("kernel.cu:2: thread 32 of block 0 accesses x[32], out of bounds")
+
+
+PARTS = {
+    "main.cu": """#include <cstdio>
+#include "part.cuh"
+static __device__ __noinline__ int own(int x) { return x + 1; }
+__global__ void k(int* out) {
+    out[threadIdx.x] = square(own(threadIdx.x)) + total;
+    if (threadIdx.x == 33) printf("first\\n");
+}
+int main() {
+    int* x;
+    cudaMallocManaged(&x, 34 * sizeof(int));
+    k<<<1, 34>>>(x);
+    cudaDeviceSynchronize();
+    second(x);
+    printf("%d %d\\n", x[3], x[4]);
+    cudaFree(x);
+}
+""",
+    "part.cuh": "extern __device__ int total;\n__device__ int square(int);\nvoid second(int*);\n",
+    "part.cu": """#include <cstdio>
+#include "part.cuh"
+__device__ int total = 100;
+static __device__ __noinline__ int own(int x) { return 10 * x; }
+__device__ int square(int x) { return x * x; }
+__global__ void k2(int* out) {
+    out[4] = own(total);
+    printf("second\\n");
+    out[34] = 0;
+}
+void second(int* x) {
+    k2<<<1, 1>>>(x);
+    cudaDeviceSynchronize();
+}
+""",
+}
+
+
+def prints_of_both_parts(done):
+    assert done.stdout.splitlines() == ["first", "second", "116 1000"]
+    assert done.stderr.startswith("part.cu:9: thread 0 of block 0 accesses out[34], out of bounds")
+
+
+@pytest.mark.usefixtures("_host_compiler")
+def test_device_code_of_several_files_is_linked(tmp_path):
+    for name, text in PARTS.items():
+        (tmp_path / name).write_text(text)
+    prints_of_both_parts(command("--nvcc=-rdc=true part.cu", "main.cu", cwd=tmp_path))
+
+
+@pytest.mark.usefixtures("_host_compiler")
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs CMake")
+def test_cmake_builds_with_it(tmp_path):
+    for name, text in PARTS.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\nproject(parts LANGUAGES CXX CUDA)\n"
+        "find_package(CUDAToolkit REQUIRED)\nadd_executable(parts main.cu part.cu)\n"
+        "set_target_properties(parts PROPERTIES CUDA_SEPARABLE_COMPILATION ON)\n"
+        "target_link_libraries(parts CUDA::cudart CUDA::cuda_driver)\n"
+    )
+    compiler = tmp_path / "simt-nvcc"
+    compiler.write_text(f'#!/bin/sh\nexec {sys.executable} -m simt nvcc "$@"\n')
+    compiler.chmod(0o755)
+    own = os.environ | {"CUDACXX": str(compiler)}
+    for words in (["-S", ".", "-B", "build"], ["--build", "build"]):
+        subprocess.run(["cmake", *words], check=True, cwd=tmp_path, env=own, capture_output=True)
+    prints_of_both_parts(command("build/parts", cwd=tmp_path))
 
 
 CELL = r"""#include <cstdio>

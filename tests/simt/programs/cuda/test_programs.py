@@ -229,7 +229,7 @@ WIDE = {
     "rounding": ("16777216 16777218 -16777216 0.099999994 16777218", None),
     "nothing": ("0 0 0", None),
     "askew": ("cudaErrorMisalignedAddress", "accesses 16 bytes at once from byte 4 of x on"),
-    "lacking": ("cudaErrorNotSupported", "cudaGraphCreate is not covered: it gives"),
+    "lacking": ("cudaErrorNotSupported", "cudaIpcGetEventHandle is not covered: it gives"),
 }
 
 

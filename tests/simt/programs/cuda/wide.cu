@@ -171,8 +171,8 @@ int askew() {
 }
 
 int lacking() {
-    cudaGraph_t graph;
-    printf("%s\n", cudaGetErrorName(cudaGraphCreate(&graph, 0)));
+    cudaIpcEventHandle_t handle;
+    printf("%s\n", cudaGetErrorName(cudaIpcGetEventHandle(&handle, nullptr)));
     return 0;
 }
 
