@@ -91,7 +91,7 @@ class UninitializedReads(Observer):
             "uninitialized-read", m.here(), message, [who], view.name, where, count=len(missing)
         )
         finding.detail = (view.space,)
-        m.note(key, finding)
+        m.unwritten(lane[missing], key, finding)
 
 
 class WriteMap:

@@ -112,7 +112,7 @@ class PtxMachine(FunctionCalls):
                     if kernel:
                         self._leave(ended, block.place, falls=True)
             else:  # ret, exit
-                ended = split(mask, condition)[0] if block.guarded else mask
+                ended = split(mask, self.rely(condition))[0] if block.guarded else mask
                 top[0] = block.after
                 if ended is not EMPTY:
                     gone, seen = _with(gone, ended, self), seen + 1
@@ -189,7 +189,7 @@ class PtxMachine(FunctionCalls):
         if block.end == "brx":
             return self._switch(stack, block, condition)
         target, after = block.targets[0], block.after
-        taken, other = split(self.mask, condition)
+        taken, other = split(self.mask, self.rely(condition))
         for callback in self.events.branch:
             callback(self, taken, other)
         if other is EMPTY or taken is EMPTY:
@@ -215,7 +215,7 @@ class PtxMachine(FunctionCalls):
     def _switch(self, stack: list[list[Any]], block: Block, index: Lanes) -> Mask:
         top = stack[-1]
         meet = top[1] if block.meet == END else block.meet
-        before, seen = self.mask, top[3]
+        before, seen, index = self.mask, top[3], self.rely(index)
         top[0] = meet
         if meet == top[1]:
             stack.pop()

@@ -18,7 +18,7 @@ import numpy as np
 from simt.core.findings import Stop
 from simt.core.masks import EMPTY, Mask, split
 from simt.ptx.arithmetic import INLINE, TYPES, compare, convert, operand_kinds, operation
-from simt.ptx.first_guesses import first_guesses, strength
+from simt.ptx.first_guesses import first_guesses, polls, strength
 from simt.ptx.flow import ENDS, Graph, ends_block
 from simt.ptx.integers import with_carry
 from simt.ptx.parse import Function, Instruction, is_register, not_covered
@@ -251,7 +251,7 @@ class _Translator:
                 self._fetch(name)
         condition = self.read(i.guard, "pred")
         self._emit("o, j = m.mask, k")
-        self._emit(f"k = m.mask = narrowed(o, {'~' * i.negated}{condition})")
+        self._emit(f"k = m.mask = narrowed(o, m.rely({'~' * i.negated}{condition}))")
         self._emit("if k is not EMPTY:")
         self._depth += 1
         self._carry_out(i)
@@ -513,7 +513,8 @@ class _Translator:
             return
         address, offset = self.address(i.operands[1])
         dtype = self._type(kind)
-        strong = "sys" if id(i) in self._guesses else strength(i)
+        flag = "volatile" in i.op and all(polls(self._function, name) for name in registers)
+        strong = "sys" if flag or id(i) in self._guesses else strength(i)
         call = f"m.load({space!r}, {address}, {offset}, {dtype}, {len(registers)}, {strong!r})"
         if len(registers) == 1:
             self.write(registers[0], call, kind)
@@ -582,9 +583,11 @@ class _Translator:
         used = target != "_"
         call = (
             f"m.atomic({_space(i)!r}, {address}, {offset}, {self._type(kind)}, {name!r}, "
-            f"({values},), {used})"
+            f"({values},), {used}, {'cta' in i.op})"
         )
         self.write(target, call, kind)
+        if {"acquire", "acq_rel"} & set(i.op):
+            self._emit(f"m.fence({'cta' in i.op})")
 
     # --- among the lanes of a warp
 
