@@ -63,6 +63,7 @@ class Allocation:
         self.address = self.number << 40  # virtual; far from any other allocation
         self.offset = 0  # of a shared array within its block's shared memory
         self.readonly = False  # this kernel does not write it
+        self.dynamic = False  # shared memory of which several arrays are made
         self.frozen = False  # no kernel may write it: a read-only array of NumPy's
         self.written: Any = None  # what an observer knows to be written, if not all is
         self._words: dict[np.dtype[Any], np.ndarray[Any, Any]] = {}

@@ -1,0 +1,256 @@
+"""How the machine does on public suites of CUDA programs, some right and some faulty.
+
+`make suites ARGS="scor=FOLDER dracc=FOLDER cusan=FOLDER gpuverify=FOLDER indigo3=FOLDER"` takes
+checkouts that are there (of Indigo3 with its CUDA codes generated) and prints a row for each
+suite. `--keep FOLDER` keeps what nvcc has made, `--only WORD` runs the programs whose name has it,
+`--sample N --seed S` chooses N of Indigo3's thousands. A program has 60 seconds of processor time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = ["main"]
+
+SECONDS = 60
+RACES = ("race", "stream-race", "host-access")
+# nothing that the suites mean: what every program of theirs that is right does too
+AMBIENT = ("leak", "float64-leak")
+# labels that we hold for wrong, and why: they count as what they are held for
+HELD: dict[str, dict[str, tuple[bool, str]]] = {"dracc": {}, "cusan": {}, "gpuverify": {}}
+GPUVERIFY_SCALAR = 64  # what a kernel is given for a number
+GPUVERIFY_BYTES = 1 << 22  # and for an array
+
+
+class Program(NamedTuple):
+    """A program of a suite: what is compiled, how it is run, and what its label says."""
+
+    name: str
+    source: Path
+    faulty: bool
+    options: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()  # of findings that count; none: any error
+
+
+class Outcome(NamedTuple):
+    """`state` is "compiled" where it ran to an end; a finding is (kind, severity, sentence)."""
+
+    state: str
+    findings: list[tuple[str, str, str]]
+    seconds: float
+
+
+def scor(folder: Path) -> Iterator[Program]:
+    """ScoR's microbenchmarks: scoped races, labeled by their names."""
+    for file in sorted((folder / "microbenchmarks" / "src").glob("*.cu")):
+        yield Program(file.stem, file, file.stem.startswith("race"), kinds=RACES)
+
+
+def dracc(folder: Path) -> Iterator[Program]:
+    """DRACC's CUDA programs, whose names end with `yes`, `no` or, for a leak, `other`."""
+    for file in sorted((folder / "CUDA" / "src").glob("*.cu")):
+        leaks = file.stem.endswith("other")
+        yield Program(file.stem, file, not file.stem.endswith("no"), kinds=("leak",) * leaks)
+
+
+def cusan(folder: Path) -> Iterator[Program]:
+    """CuSan's tests without MPI, once without and once with the waits that make them right."""
+    for file in sorted((folder / "test" / "runtime").glob("*.c")):
+        text = file.read_text()
+        if "mpi" in text:
+            continue
+        for line in dict.fromkeys(re.findall(r"RUN: (%wrapper-c.*)", text)):
+            # what the test itself expects: a race, or none
+            waits = "-DCUSAN_SYNC" in line
+            expects = re.search(r"CHECK(-DAG)?: .*data race", text) is not None
+            options = ("-x", "cu", *["-DCUSAN_SYNC"] * waits)
+            name = f"{file.stem}{'-sync' * waits}"
+            yield Program(name, file, expects and not waits, options, kinds=RACES)
+
+
+def gpuverify(folder: Path) -> Iterator[Program]:
+    """GPUVerify's CUDA kernels, each as one launch of the shape that its test asks for."""
+    for file in sorted((folder / "testsuite" / "CUDA").rglob("*.cu")):
+        first, second = file.read_text(errors="replace").splitlines()[:2]
+        label = first.lower()
+        if "--blockdim" in second.lower() and ("pass" in label or "not_all_verified" in label):
+            name = str(file.parent.relative_to(folder / "testsuite" / "CUDA"))
+            yield Program(name, file, "pass" not in label, arguments=(second,))
+
+
+def indigo3(folder: Path) -> Iterator[Program]:
+    """Indigo3's generated CUDA codes, whose names say which bugs they have."""
+    graph = folder / "inputs" / "undirect_4max_degree_750n_2356e.egr"
+    for file in sorted((folder / "generatedCodes" / "CUDA").rglob("*.cu")):
+        faulty = any(not word.startswith("No") for word in re.findall(r"[A-Za-z]+Bug", file.stem))
+        options = ("-O3", f"-I{folder / 'lib'}", "-std=c++17")
+        source = "0" if re.search("BFS|SSSP", file.stem) else ""
+        arguments = tuple(filter(None, (str(graph), "1", source)))
+        yield Program(file.stem, file, faulty, options, arguments)
+
+
+SUITES = {f.__name__: f for f in (scor, dracc, cusan, gpuverify, indigo3)}
+
+
+def carry_out(program: Program, folder: Path) -> Outcome:
+    """Compiles and runs a program in processes of their own."""
+    binary = folder / f"{program.name.replace('/', '.')}.out"
+    launched = program.source.suffix == ".cu" and "testsuite" in program.source.parts
+    python = [sys.executable, "-m"]
+    if launched:
+        binary = program.source
+    elif not binary.is_file():
+        command = [*python, "simt", "nvcc", "-w", *program.options, "-o", str(binary)]
+        built = subprocess.run([*command, str(program.source)], capture_output=True, check=False)
+        if built.returncode:
+            return Outcome("refused", [], 0)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [*python, "tools.suites", "--one", str(binary), *program.arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    if ran.returncode == -signal.SIGXCPU or spent >= SECONDS:
+        return Outcome("too slow", [], spent)
+    try:
+        state, findings = json.loads(ran.stdout.splitlines()[-1])
+    except (ValueError, IndexError):
+        return Outcome("broken", [("", "", ran.stderr[-300:])], spent)
+    return Outcome(state, [tuple(f) for f in findings], spent)
+
+
+def one(path: Path, arguments: list[str]) -> None:
+    """Runs one program here, and prints what was found as JSON."""
+    from simt.programs.cuda.run import run_built
+    from simt.programs.cuda.sources import SourceFiles
+    from simt.programs.launches import Launches
+
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
+    launches, state = Launches(in_detail=False), "compiled"
+    if path.suffix == ".cu":
+        state, found = _launched(path, arguments[0])
+    else:
+        run_built(path, SourceFiles(path), arguments, launches, captured=True)
+        found = launches.findings
+    plain = [(f.kind, f.severity, f"{f.line}: {f.message}") for f in found]
+    sys.stdout.flush()
+    print()
+    print(json.dumps((state, plain)))
+
+
+def _launched(path: Path, line: str) -> tuple[str, list[Any]]:
+    """A kernel launched with arrays of zeros and one number for all others."""
+    import numpy as np
+
+    import simt
+    from simt.errors import SimtError
+
+    def shape(word: str) -> tuple[int, ...]:
+        text = re.search(rf"--{word}=(\[[\d,]+\]|\d+)", line)
+        return tuple(map(int, re.findall(r"\d+", text[1]))) if text else (1,)
+
+    defines = [w for w in line.split() if w.startswith("-D")]
+    try:
+        module = simt.cpp(path.read_text(errors="replace"), ["--device-as-default-execution-space"] + defines)
+        kernels = [module[name] for name in module.signatures]
+    except SimtError:
+        return "refused", []
+    found: list[Any] = []
+    for kernel in kernels:
+        values: list[Any] = []
+        for parameter in kernel.parameters:
+            if parameter is None or (parameter.element is None and not parameter.pointer):
+                return "refused", []
+            element = parameter.element or np.dtype(np.uint8)
+            if parameter.pointer:
+                values.append(np.zeros(GPUVERIFY_BYTES // element.itemsize, element))
+            else:
+                values.append(element.type(GPUVERIFY_SCALAR))
+        grid, block = shape("gridDim"), shape("blockDim")
+        launch = kernel.cooperative if "grid_group" in path.read_text() else kernel
+        found += simt.xray(launch)[grid, block](*values).findings
+    unable = [f for f in found if f.kind in ("unsupported", "machine-fault")]
+    return ("refused", []) if unable else ("compiled", found)
+
+
+def told(suite: str, program: Program, outcome: Outcome) -> list[str]:
+    """What was found that counts."""
+    return [
+        sentence
+        for kind, severity, sentence in outcome.findings
+        if (kind in program.kinds if program.kinds else severity == "error" and kind not in AMBIENT)
+    ]
+
+
+def run_suite(suite: str, programs: list[Program], folder: Path) -> str:
+    """Runs them all, prints what is not as the label says, and gives the row of the table."""
+    counts = dict.fromkeys(("refused", "too slow", "broken", "compiled"), 0)
+    right, wrong, found, alarms, seconds = 0, 0, 0, 0, 0.0
+    for program in programs:
+        outcome = carry_out(program, folder)
+        counts[outcome.state] += 1
+        seconds += outcome.seconds
+        faulty, why = HELD.get(suite, {}).get(program.name, (program.faulty, ""))
+        said = told(suite, program, outcome)
+        if outcome.state != "compiled":
+            print(f"  {outcome.state}: {program.name} {outcome.findings}", flush=True)
+            continue
+        wrong, right = wrong + faulty, right + (not faulty)
+        found, alarms = found + (faulty and bool(said)), alarms + (not faulty and bool(said))
+        if bool(said) != faulty:
+            kind = "false alarm" if said else "missed"
+            print(f"  {kind}: {program.name} {said or outcome.findings}", flush=True)
+        elif why:
+            print(f"  label held for wrong: {program.name}, {why}", flush=True)
+    left = ", ".join(f"{n} {state}" for state, n in counts.items() if n and state != "compiled")
+    return (
+        f"| {suite} | {len(programs)} | {counts['compiled']}{f' ({left})' if left else ''} | "
+        f"{found} of {wrong} | {alarms} of {right} | {seconds:.0f} s |"
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the suites that are named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("suites", nargs="*", metavar="SUITE=FOLDER")
+    parser.add_argument("--keep", type=Path, help="where programs that are built stay")
+    parser.add_argument("--only", default="", help="a word of the names to run")
+    parser.add_argument("--sample", type=int, default=40, help="how many of Indigo3's codes")
+    parser.add_argument("--seed", type=int, default=1, help="of that choice")
+    parser.add_argument("--one", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.one:
+        one(Path(options.one[0]), options.one[1:])
+        return 0
+    rows = []
+    for word in options.suites:
+        suite, _, place = word.partition("=")
+        if suite not in SUITES or not Path(place).is_dir():
+            parser.error(f"{word!r}: give NAME=FOLDER, a checkout of {', '.join(SUITES)}")
+        programs = list(SUITES[suite](Path(place).resolve()))
+        if suite == "indigo3" and options.sample < len(programs):
+            programs = random.Random(options.seed).sample(programs, options.sample)
+        programs = [p for p in programs if options.only in p.name]
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = (options.keep or Path(temporary)).resolve()
+            folder.mkdir(parents=True, exist_ok=True)
+            rows.append(run_suite(suite, programs, folder))
+    print("| suite | programs | compiled | found of faulty | alarms on right | time |")
+    print("|---|---|---|---|---|---|")
+    print("\n".join(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
