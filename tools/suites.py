@@ -162,7 +162,9 @@ def _launched(path: Path, line: str) -> tuple[str, list[Any]]:
 
     defines = [w for w in line.split() if w.startswith("-D")]
     try:
-        module = simt.cpp(path.read_text(errors="replace"), ["--device-as-default-execution-space"] + defines)
+        module = simt.cpp(
+            path.read_text(errors="replace"), ["--device-as-default-execution-space", *defines]
+        )
         kernels = [module[name] for name in module.signatures]
     except SimtError:
         return "refused", []

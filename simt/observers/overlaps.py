@@ -1,4 +1,4 @@
-"""Dynamic shared arrays of a Numba kernel: they all begin at the same byte, where used as if apart."""
+"""Dynamic shared arrays of a Numba kernel, which all begin at the same byte, used as if apart."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ class Overlaps(Observer):
 
     def __init__(self) -> None:
         self._names: list[str] = []
-        self._last = self._place = np.zeros(0, np.int64)  # by byte: which array wrote it, on what line
+        self._last = self._place = np.zeros(
+            0, np.int64
+        )  # by byte: which array wrote it, on what line
         self._own: list[Lanes] = []  # by array and byte: whether it has written there
 
     def chunk(self, m: Chunk, last: Chunk | None) -> None:

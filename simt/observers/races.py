@@ -323,13 +323,13 @@ class Races(Observer):
         self._save_values(shadow, a, floor)
         shadow.last_write = time
         if atomic:
-            if scoped := shadow.atomics if write.block_only else shadow.scoped:
-                for table in scoped.tables:
-                    self._report_against(a, *table, floor, "writes", apart=True)
             shadow.enter_atomic(
                 a.elements, a.me, time, floor, m.threads, used=write.used,
                 block_only=write.block_only and self.blocks > 1,
             )  # fmt: skip
+            if shadow.scoped and (scoped := shadow.atomics if write.block_only else shadow.scoped):
+                for table in scoped.tables:
+                    self._report_against(a, *table, floor, "writes", apart=True)
             shadow.rival(a.elements, a.me, m.threads * self.blocks)
             return
         shadow.writer[a.elements] = a.me

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import simt
-from simt.errors import BadInput, MissingPackage
 from simt.core.findings import Finding
+from simt.errors import BadInput, MissingPackage
 from simt.host.work.copies import unread
 from simt.host.work.queue import work_queue
 from simt.programs.launches import Launches
