@@ -167,8 +167,9 @@ class Chunk:
         """A value on which a store, a branch or an address depends for the active threads."""
         if type(value) is not Doubtful:
             return value
-        if value.origin is not None and value.ndim == 2:
-            origins = self.spread(value.origin).ravel()[self.lanes(self.mask)]
+        if value.origin is not None:
+            origin = value.origin if value.ndim == 2 else value.origin.max(axis=2)
+            origins = self.spread(origin).ravel()[self.lanes(self.mask)]
             for number in np.unique(origins[origins > 0]).tolist():
                 key, finding = [*self.doubts.items()][number - 1]
                 self.findings.add(key, finding)

@@ -280,7 +280,8 @@ class WarpOperations(AsyncCopies):
                 size = 8 if spec[-1] in "fFeEgGaAsp" or "l" in spec or "z" in spec else 4
                 offset = -(-offset // size) * size
                 dtype = wide if size == 8 else np.dtype(np.int32)
-                value = self.spread(self.load("generic", arguments, offset, dtype, 1)).ravel()
+                loaded = self.rely(self.load("generic", arguments, offset, dtype, 1))
+                value = self.spread(loaded).ravel()
                 pieces.append((literal, spec, value))
                 offset += size
             for lane in self.lanes(here).tolist():

@@ -211,7 +211,7 @@ class _Translator:
                 break
             try:
                 self._instruction(i)
-            except (KeyError, ValueError):
+            except (IndexError, KeyError, ValueError):
                 raise not_covered(str(i), i.line) from None
             except Stop as fault:
                 fault.finding.line = fault.finding.line or i.line or None
