@@ -157,11 +157,9 @@ class Chunk:
             return value
         self.locate(finding)
         self.doubts.setdefault(key, finding)
-        origin = np.zeros(self.blocks * self.threads, np.int32)
-        origin[lanes] = [*self.doubts].index(key) + 1
-        origin = origin.reshape(self.blocks, self.threads)
-        value = self.spread(value) if np.ndim(value) < 3 else value
-        return doubtful(value, origin[..., None] if np.ndim(value) == 3 else origin)
+        origin = np.zeros((self.blocks, self.threads), np.int32)
+        origin.ravel()[lanes] = [*self.doubts].index(key) + 1
+        return doubtful(self.spread(value), origin)
 
     def rely(self, value: Value) -> Value:
         """A value on which a store, a branch or an address depends for the active threads."""

@@ -80,6 +80,7 @@ class PreparedLaunch(Prepared):
         try:
             source = self.source = kernel.source
             self.take_shape(grid, block, watch)
+            self._overlap = sharedmem > 0 and _dynamic_arrays(source.tree) > 1
             if source.tree.args.vararg:
                 message = (
                     "*args in a kernel is not supported by the SIMT machine: name its arguments"
@@ -116,7 +117,7 @@ class PreparedLaunch(Prepared):
         arguments = zip(self.source.parameters, values, strict=True)
         idle = program.idle(frozenset(name for name, v in arguments if views(v)))
         hazards = self.only is None and self.hazards
-        if self.sharedmem and _dynamic_arrays(self.source.tree) > 1:
+        if self._overlap:
             further = [*further, Overlaps()]
         observers = observers_of(
             program, *self.shape, values, counters=self.counters, recorder=self.recorder,
