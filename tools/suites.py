@@ -3,7 +3,8 @@
 `make suites ARGS="scor=FOLDER dracc=FOLDER cusan=FOLDER gpuverify=FOLDER indigo3=FOLDER"` takes
 checkouts that are there (of Indigo3 with its CUDA codes generated) and prints a row for each
 suite. `--keep FOLDER` keeps what nvcc has made, `--only WORD` runs the programs whose name has it,
-`--sample N --seed S` chooses N of Indigo3's thousands. A program has 60 seconds of processor time.
+`--sample N --seed S` chooses N faulty ones of Indigo3's thousands, and N right ones. A program has
+60 seconds of processor time.
 """
 
 from __future__ import annotations
@@ -38,7 +39,13 @@ RACES = ("race", "stream-race", "host-access")
 # nothing that the suites mean: what every program of theirs that is right does too
 AMBIENT = ("leak", "float64-leak")
 # labels that we hold for wrong, and why: they count as what they are held for
-HELD: dict[str, dict[str, tuple[bool, str]]] = {"dracc": {}, "cusan": {}, "gpuverify": {}}
+HELD = {
+    "gpuverify": {
+        "globalarray/fail": (False, "faulty only for other contents of a constant array"),
+        "misc/fail/miscfail7": (False, "faulty only for a null pointer, and it is given an array"),
+        "pointertests/test12": (True, "all threads write a shared pointer and read it at once"),
+    }
+}
 MATRIX = ("#define B 100", "#define B 4")  # of DRACC's
 GPUVERIFY_SCALAR = 64  # what a kernel is given for a number
 GPUVERIFY_BYTES = 1 << 20  # and for an array
@@ -98,11 +105,13 @@ def cusan(folder: Path) -> Iterator[Program]:
     """CuSan's tests without MPI, once without and once with the waits that make them right."""
     for file in sorted((folder / "test" / "runtime").glob("*.c")):
         text = file.read_text()
-        if "mpi" in text or "XFAIL" in text:  # those that CuSan itself gets wrong
+        if "mpi" in text:
             continue
         for line in dict.fromkeys(re.findall(r"RUN: (%wrapper-c.*)", text)):
             # what the test itself expects: a race, or none
             waits = "-DCUSAN_SYNC" in line
+            if waits and "XFAIL" in text:  # whether an allocation orders streams is not settled
+                continue
             expects = re.search(r"CHECK(-DAG)?: .*data race", text) is not None
             options = ("-x", "cu", *["-DCUSAN_SYNC"] * waits)
             name = f"{file.stem}{'-sync' * waits}"
@@ -116,7 +125,8 @@ def gpuverify(folder: Path) -> Iterator[Program]:
         label = first.lower()
         if "--blockdim" in second.lower() and ("pass" in label or "not_all_verified" in label):
             name = str(file.parent.relative_to(folder / "testsuite" / "CUDA"))
-            yield Program(name, file, "pass" not in label, arguments=(second,))
+            faults = (*RACES, "barrier-divergence", "exception", "out-of-bounds")
+            yield Program(name, file, "pass" not in label, (), (second,), faults)
 
 
 def indigo3(folder: Path) -> Iterator[Program]:
@@ -124,7 +134,8 @@ def indigo3(folder: Path) -> Iterator[Program]:
     graph = folder / "inputs" / "undirect_4max_degree_750n_2356e.egr"
     for file in sorted((folder / "generatedCodes" / "CUDA").rglob("*.cu")):
         faulty = any(not word.startswith("No") for word in re.findall(r"[A-Za-z]+Bug", file.stem))
-        options = ("-O3", f"-I{folder / 'lib'}", "-std=c++17")
+        gone = ("-DclockRate=warpSize", "-DmemoryClockRate=warpSize")  # which CUDA 13 lacks
+        options = ("-O3", f"-I{folder / 'lib'}", "-std=c++17", *gone)
         source = "0" if re.search("BFS|SSSP", file.stem) else ""
         arguments = tuple(filter(None, (str(graph), "1", source)))
         yield Program(file.stem, file, faulty, options, arguments)
@@ -192,7 +203,8 @@ def _launched(path: Path, line: str) -> tuple[str, list[Any]]:
         text = re.search(rf"--{word}=(\[[\d,]+\]|\d+)", line)
         return tuple(map(int, re.findall(r"\d+", text[1]))) if text else (1,)
 
-    options = ["-default-device", *(w for w in line.split() if w.startswith("-D"))]
+    # as it stands: optimized, stores that nobody reads are gone
+    options = ["-G", "-default-device", *(w for w in line.split() if w.startswith("-D"))]
     text = path.read_text(errors="replace")
     grid, block = shape("gridDim"), shape("blockDim")
     # what its conditions say, or its counterexample
@@ -264,7 +276,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("suites", nargs="*", metavar="SUITE=FOLDER")
     parser.add_argument("--keep", type=Path, help="where programs that are built stay")
     parser.add_argument("--only", default="", help="a word of the names to run")
-    parser.add_argument("--sample", type=int, default=40, help="how many of Indigo3's codes")
+    parser.add_argument("--sample", type=int, default=20, help="how many of Indigo3's codes")
     parser.add_argument("--seed", type=int, default=1, help="of that choice")
     options = parser.parse_args(arguments)
     rows = []
@@ -273,8 +285,10 @@ def main(arguments: list[str] | None = None) -> int:
         if suite not in SUITES or not Path(place).is_dir():
             parser.error(f"{word!r}: give NAME=FOLDER, a checkout of {', '.join(SUITES)}")
         programs = list(SUITES[suite](Path(place).resolve()))
-        if suite == "indigo3" and options.sample < len(programs):
-            programs = random.Random(options.seed).sample(programs, options.sample)
+        if suite == "indigo3":  # as many right ones as faulty ones
+            draw = random.Random(options.seed)
+            kinds = [[p for p in programs if p.faulty == faulty] for faulty in (True, False)]
+            programs = [p for kind in kinds for p in draw.sample(kind, options.sample)]
         programs = [p for p in programs if options.only in p.name]
         with tempfile.TemporaryDirectory() as temporary:
             folder = (options.keep or Path(temporary)).resolve()

@@ -297,6 +297,7 @@ class Write:
     ) -> None:  # fmt: skip
         self.m, self.view, self.slot, self.values, self.used = m, view, slot, values, used
         self.swaps, self.block_only, self.volatile = swaps, block_only, volatile
+        self.undefined: list[Doubtful] = []  # values that leave what they are written to unwritten
         self.in_each_block = m.in_each_block(view, slot, m.mask)
 
     @cached_property

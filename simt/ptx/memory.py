@@ -326,10 +326,10 @@ class MemoryAccess(Lockstep):
         self, space: str, array: Lanes, offset: int, dtype: Any, value: Any, strong: str = ""
     ) -> None:
         """Writes at addresses; the parts of a vector come as a tuple."""
+        doubts = [part for part in (value if type(value) is tuple else (value,))
+                  if type(part) is Doubtful]  # fmt: skip
         if type(value) is tuple:
-            value, dtype = joined(tuple(map(self.rely, value)), dtype)
-        elif type(value) is Doubtful:
-            value = self.rely(value)
+            value, dtype = joined(value, dtype)
         relaxed = self._everywhere(space, strong)
 
         def write(view: View, slot: Any) -> None:
@@ -340,6 +340,10 @@ class MemoryAccess(Lockstep):
             # a strong write goes beside others as an atomic does, and publishes as one
             event = Write(self, view, slot, None) if relaxed and self.events.write else store
             event.volatile = strong == "volatile"
+            if doubts and view.space == "local":  # a copy, which harms nobody yet
+                event.undefined = doubts
+            for part in () if event.undefined else doubts:
+                self.rely(part)
             for callback in self.events.write:
                 callback(self, event, (slot,))
             before = view.flat.copy() if self.watching else None
