@@ -45,12 +45,14 @@ class UninitializedReads(Observer):
     def write(self, m: Chunk, write: Write, index: Index) -> None:
         """Notes a write."""
         written = self._write_map(write.view)
-        if written is not None and not written.complete:
+        if written is None:
+            return
+        if not written.complete:
             written.mark(write)
-        for value in write.undefined if written is not None else ():
+        for value in write.undefined:
             lanes, slots, _ = write.lanes
             if value.origin is not None:
-                written.forget(write.view, slots[write.m.spread(value.origin).ravel()[lanes] > 0])
+                written.forget(write.view, slots[m.spread(value.origin).ravel()[lanes] > 0])
 
     def _write_map(self, view: View) -> WriteMap | None:
         """The write map of an array; None if all of it has been written."""

@@ -122,7 +122,7 @@ class PtxMachine(FunctionCalls):
                         self._leave(ended, block.place, falls=False)
             if stack and END < stack[-1][0] <= at:
                 take_turns(stack)
-                self._count_turn(stack[-1][0], len(stack), registers)
+                self._count_turn(stack[-1][0], len(stack), registers, code)
         self.mask = entered
         exited = leavers.left
         if not kernel and exited is not EMPTY:
@@ -159,9 +159,12 @@ class PtxMachine(FunctionCalls):
         )
         raise self.stop("barrier-divergence", message, *who)
 
-    def _count_turn(self, at: int, depth: int, registers: list[Any]) -> None:
+    def _count_turn(self, at: int, depth: int, registers: list[Any], code: Code) -> None:
         """Counts an iteration of a loop, and now and then checks whether one changes anything."""
         self.turns += 1
+        if self.turns >= FIRST_WATCH and at not in code.graph.ends:
+            message = "this loop never ends: nothing in it leads out"
+            raise self.stop("no-progress", message, *self.who(self.mask))
         doubled = self.turns >= FIRST_WATCH and not self.turns & (self.turns - 1)
         if doubled or self.turns % WATCH_INTERVAL == 0:
             self.watching = True  # from now on, only changes count

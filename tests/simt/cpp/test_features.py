@@ -306,6 +306,14 @@ def test_a_loop_in_which_nothing_changes_ends_after_a_few_turns() -> None:
     assert report.totals.global_store_requests < 64  # one in each turn
 
 
+def test_a_loop_with_no_way_out_is_told_at_once() -> None:
+    source = "__global__ void k(int* y) { for (;;) atomicAdd(&y[0], 1); }"
+    found = findings(carried_out(source, np.zeros(1, np.int32), block=32))
+    assert found == ["line 1: this loop never ends: nothing in it leads out"]
+    source = "__global__ void k(int* y) { for (;;) if (atomicAdd(&y[0], 1) > 999) return; }"
+    assert findings(carried_out(source, np.zeros(1, np.int32), block=32)) == []
+
+
 FUNCTIONS = """
 typedef float (*Function)(float);
 __device__ __noinline__ float half(float v) { return v / 2; }
