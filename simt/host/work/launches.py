@@ -138,7 +138,7 @@ class PreparedLaunch(Prepared):
                     view.allocation.written = None
         overload.shared_bytes = max(overload.shared_bytes or 0, result.shared_bytes)
         result.findings[:0] = idle
-        for name, view, written in arrays_of(program, values) if self._device_arrays else ():
+        for name, view, written in self.arrays() if hazards and self._device_arrays else ():
             number = view.allocation.number
             unread.pop(number, None)
             if written and number in self._device_arrays:

@@ -272,7 +272,7 @@ def test_what_nobody_waited_for_is_told_too(run):
 
 
 def test_a_device_array_that_is_written_and_never_read_is_told_at_the_end(run):
-    told = "program.py:16: racy writes a, a device array, and nobody reads it afterwards"
+    told = "program.py:18: racy writes a, a device array, and nobody reads it afterwards"
     for end, warned in (("", True), ("print(a.copy_to_host()[0])\n", False)):
         done = run(f"racy[1, 1](a)\n{end}", options=["--sanitize"])
         assert (told in done.stderr) == warned
