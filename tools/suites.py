@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import simt
-from simt.core.findings import Finding
+from simt.core.findings import KINDS, Finding
 from simt.errors import SimtError
 from simt.programs.cuda.run import run_built
 from simt.programs.cuda.sources import SourceFiles
@@ -35,6 +35,7 @@ from simt.programs.launches import Launches
 __all__ = ["main"]
 
 SECONDS = 60
+ERRORS = [kind for kind, severity in KINDS.items() if severity == "error"]
 RACES = ("race", "stream-race", "host-access")
 # labels that we hold for wrong, and why: they count as what they are held for
 HELD = {
@@ -49,7 +50,6 @@ MATRIX = ("#define B 100", "#define B 4")  # of DRACC's
 ASIDE = "reads d_c["  # which nobody has set in any of DRACC's products: that is not labeled
 GPUVERIFY_SCALAR = 64  # what a kernel is given for a number
 GPUVERIFY_BYTES = 1 << 20  # and for an array
-
 
 # what its verifier is told: conditions on arguments, and assertions, which are checked
 ANNOTATIONS = """#include <cooperative_groups.h>
@@ -86,7 +86,8 @@ def dracc(folder: Path) -> Iterator[Program]:
     Their matrices have 1024 rows here, not 25,600, which take 2.6 GB.
     """
     for file in sorted((folder / "CUDA" / "src").glob("*.cu")):
-        label, kinds = file.stem.rpartition("_")[2], ("leak",) * file.stem.endswith("other")
+        label = file.stem.rpartition("_")[2]
+        kinds = ("leak",) if label == "other" else (*ERRORS, "no-effect")
         yield Program(file.stem, file, label != "no", kinds=kinds, smaller=MATRIX)
 
 
@@ -152,8 +153,8 @@ def carry_out(program: Program, folder: Path) -> tuple[str, list[Any], float]:
             if not launched:
                 run_built(binary, files, [*program.arguments], launches, captured=True)
             findings = _launched(program) if launched else launches.findings
-        told = findings and [(f.kind, f.severity, f"{f.line}: {f.message}") for f in findings]
-        answer.write_text(json.dumps(told))
+        told = [(f.kind, f.severity, f"{f.line}: {f.message}") for f in findings or ()]
+        answer.write_text(json.dumps(None if findings is None else told))
         os._exit(0)
     used = os.wait4(child, 0)[2]
     seconds = used.ru_utime + used.ru_stime
