@@ -11,6 +11,8 @@
 #             an earlier run nor a test run with GPULEARN_EXECUTED=FOLDER left there
 # make conformance  how many of numba-cuda's own tests pass on the SIMT machine, by module, beside
 #             Numba's simulator; ARGS=--raise notes it as what must pass from now on
+# make suites how the machine does on public suites of CUDA programs with known mistakes, from
+#             checkouts that are there: ARGS="scor=FOLDER dracc=FOLDER", tools/suites.py lists them
 # make gpu    on a machine with an NVIDIA GPU: the tests of the kernels there, and all recordings;
 #             installs nothing: GPU_PYTHON has torch, numba-cuda, numpy, matplotlib and pytest
 #             ARGS=--rehearse tries every step on a CPU, ARGS=--list shows them
@@ -40,7 +42,7 @@ ROOT_OK := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 # Without a display there is no browser to open: print the address instead.
 NO_BROWSER := $(if $(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname -s 2>/dev/null))$(filter Windows_NT,$(OS)),,--no-browser)
 
-.PHONY: lab test check bench matrix site conformance format links gpu clean
+.PHONY: lab test check bench matrix suites site conformance format links gpu clean
 
 lab: $(STAMP)
 	$(BIN)/jupyter lab --notebook-dir=notebooks --port=$(PORT) $(ROOT_OK) $(NO_BROWSER) $(ARGS)
@@ -72,6 +74,9 @@ site: $(STAMP)
 
 conformance: $(STAMP)
 	$(BIN)/python -m tests.simt.conformance $(ARGS)
+
+suites: $(STAMP)
+	$(BIN)/python -m tools.suites $(ARGS)
 
 format: $(STAMP)
 	$(BIN)/nb-clean clean $(CLEAN) notebooks

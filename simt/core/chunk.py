@@ -14,6 +14,7 @@ from simt.core.findings import Finding, FindingLog, Stop
 from simt.core.masks import EMPTY, Mask
 from simt.core.memory import View, full_slots, scatter
 from simt.core.source import Listing, unit
+from simt.core.undefined import Doubtful, doubtful
 from simt.core.values import INT64, Value
 
 __all__ = ["Chunk", "Dim3", "Write"]
@@ -100,8 +101,10 @@ class Chunk:
         self.order: Lanes | None = None  # in which threads write, if not in their own
         self.indices = IndexArrays()
         self.copying = False  # a record as a whole, set or not
-        self.strong = False  # a read that may go beside atomics, such as a volatile one
+        # a read that may go beside atomics: a volatile one (1), or beside volatile writes too (2)
+        self.strong = 0
         self.line = 0  # the place of the statement that is carried out
+        self.doubts: dict[Hashable, Finding] = {}  # about values, which are none until they matter
         self.block_numbers = numbers
         self.axes: dict[int, tuple[Value, ...]] = {}  # the threads' places in the grid, by `ndim`
         self._place(numbers)
@@ -143,6 +146,32 @@ class Chunk:
         """Adds a finding at this line and goes on; `key` tells mistakes apart."""
         self.locate(finding)
         self.findings.add(key, finding)
+
+    def unwritten(self, lanes: Lanes, key: Hashable, finding: Finding) -> None:
+        """Hears of a read of memory that nobody has written, by these lanes."""
+        self.note(key, finding)
+
+    def doubted(self, value: Value, lanes: Lanes, key: Hashable, finding: Finding) -> Value:
+        """A value that is undefined in some lanes, which is a finding where something needs it."""
+        if self.findings.again(key, len(lanes)):
+            return value
+        self.locate(finding)
+        self.doubts.setdefault(key, finding)
+        origin = np.zeros((self.blocks, self.threads), np.int32)
+        origin.ravel()[lanes] = [*self.doubts].index(key) + 1
+        return doubtful(self.spread(value), origin)
+
+    def rely(self, value: Value) -> Value:
+        """A value on which a store, a branch or an address depends for the active threads."""
+        if type(value) is not Doubtful:
+            return value
+        if value.origin is not None:
+            origin = value.origin if value.ndim == 2 else value.origin.max(axis=2)
+            origins = self.spread(origin).ravel()[self.lanes(self.mask)]
+            for number in np.unique(origins[origins > 0]).tolist():
+                key, finding = [*self.doubts.items()][number - 1]
+                self.findings.add(key, finding)
+        return value.view(np.ndarray)
 
     def number_name(self, number: int) -> Who:
         """Block and thread coordinates of a thread's number in the grid."""
@@ -258,13 +287,17 @@ class Chunk:
 class Write:
     """What the active threads write into an array, each into its slot; no values: an atomic.
 
-    `used` says of an atomic whether each thread goes by what it has found there.
+    `used` says of an atomic whether each thread goes by what it has found there, `swaps` that it
+    is a compare-and-swap, `block_only` that it is atomic for the threads of its block only.
     """
 
     def __init__(
-        self, m: Chunk, view: View, slot: Value, values: Value, *, used: bool = False
-    ) -> None:
+        self, m: Chunk, view: View, slot: Value, values: Value, *, used: bool = False,
+        swaps: bool = False, block_only: bool = False, volatile: bool = False,
+    ) -> None:  # fmt: skip
         self.m, self.view, self.slot, self.values, self.used = m, view, slot, values, used
+        self.swaps, self.block_only, self.volatile = swaps, block_only, volatile
+        self.undefined: list[Doubtful] = []  # values that leave what they are written to unwritten
         self.in_each_block = m.in_each_block(view, slot, m.mask)
 
     @cached_property

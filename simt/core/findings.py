@@ -15,6 +15,7 @@ KINDS = {
     "no-effect": "warning",
     "launch-limit": "error",
     "race": "error",
+    "overlap": "error",  # of two arrays that begin at the same byte
     "stream-race": "error",  # between operations of two streams, or of a stream and the host
     "barrier-divergence": "error",
     "left-before-barrier": "warning",

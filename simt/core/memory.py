@@ -64,6 +64,7 @@ class Allocation:
         self.offset = 0  # of a shared array within its block's shared memory
         self.readonly = False  # this kernel does not write it
         self.tiled = False  # a GPU lays it out as it likes: its sectors are not counted
+        self.dynamic = False  # shared memory of which several arrays are made
         self.frozen = False  # no kernel may write it: a read-only array of NumPy's
         self.written: Any = None  # what an observer knows to be written, if not all is
         self._words: dict[np.dtype[Any], np.ndarray[Any, Any]] = {}

@@ -12,7 +12,7 @@ from simt.core.memory import Allocation, View, at_address, poison
 from simt.device import numba_cuda
 from simt.errors import BadInput
 from simt.host.streams import external_stream
-from simt.host.work.copies import copy_in, copy_on_device, copy_out
+from simt.host.work.copies import copy_in, copy_on_device, copy_out, unread
 from simt.host.work.layout import array_interface, bytes_of, dense, same_order, span
 from simt.host.work.queue import work_queue
 from simt.observers.initialized import WriteMap
@@ -111,6 +111,7 @@ class DeviceNDArray:
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """Where the array lies, for other libraries; theirs are the machine's addresses."""
         self.gpu_data.written = None  # what they write, nobody sees
+        unread.pop(self.gpu_data.number, None)
         return array_interface(self._array, self.stream)
 
     @property

@@ -93,7 +93,7 @@ def _atomic(
 
 def update_slots(
     m: Machine, array: View, place: tuple[Value, ...], slot: Value, values: tuple[Value, ...],
-    update: Any, used: bool = True, steady: bool = False,
+    update: Any, used: bool = True, steady: bool = False, block_only: bool = False,
 ) -> Value:  # fmt: skip
     """An atomic at one slot for each active thread: what each has found, if that is `used`.
 
@@ -102,13 +102,14 @@ def update_slots(
     """
     for callback in m.events.access:
         callback(m, array, slot, place, "atomic")
-    write = Write(m, array, slot, None, used=used)
+    swaps = update is swapped
+    write = Write(m, array, slot, None, used=used, swaps=swaps, block_only=block_only)
     for callback in m.events.write:
         callback(m, write, place)
     lane, slots = m.active_slots(array, slot, m.mask)
     operands = tuple(
         np.ascontiguousarray(
-            np.broadcast_to(m.active_values(cast(v, array.dtype), lane), slots.shape)
+            np.broadcast_to(m.active_values(cast(m.rely(v), array.dtype), lane), slots.shape)
         )
         for v in values
     )

@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from simt.core.findings import Finding
 from simt.core.masks import EMPTY
 from simt.core.registry import intrinsic
+from simt.core.undefined import Doubtful, doubtful
 from simt.core.values import INT64, UINT32, Value, cast, truth
 from simt.intrinsics.sync import returned
 from simt.machine.machine import Machine
 
-__all__ = ["from_rows", "meet", "taking_part", "warp_rows"]
+__all__ = ["from_rows", "meet", "taken", "taking_part", "warp_rows"]
 
 WARP = 32
 FULL_MASK = 0xFFFFFFFF
@@ -51,8 +53,7 @@ def taking_part(m: Machine, mask: Value) -> Rows:
 def meet(m: Machine, mask: Value, name: str) -> None:
     """Stops the launch if `mask` names a thread of the warp that is not here, or not the caller.
 
-    CUDA asks for all threads in the mask that have not left the kernel; a shuffle that reads
-    from one that has left gets an undefined value, so there it counts as missing too.
+    CUDA asks for all threads in the mask that have not left the kernel.
     """
     if m.mask is EMPTY:
         return
@@ -61,10 +62,7 @@ def meet(m: Machine, mask: Value, name: str) -> None:
         return
     here = warp_rows(m, m.mask)
     masks = np.where(here, warp_rows(m, cast(mask, INT64)), 0)
-    absent = ~np.asarray(m.mask)
-    if not name.startswith("shfl"):
-        absent = absent & ~returned(m)
-    missing = warp_rows(m, absent)
+    missing = warp_rows(m, ~np.asarray(m.mask) & ~returned(m))
     required = np.bitwise_or.reduce(masks, axis=1)[:, None] >> np.arange(WARP) & 1
     rows, lanes = np.nonzero(missing & required.astype(bool))
     if not len(rows):
@@ -74,10 +72,9 @@ def meet(m: Machine, mask: Value, name: str) -> None:
     base = row // m.warps * m.threads + row % m.warps * WARP
     here_name, there = m.thread_name(base + caller), m.thread_name(base + lane)
     words = m.pair_text(here_name, there)
-    verb = "has left" if returned(m).ravel()[base + lane] else "took another path"
     message = (
         f"the mask of {name} names lane {lane}, which is not here: "
-        f"{words[0]} waits, {words[1]} {verb}"
+        f"{words[0]} waits, {words[1]} took another path"
     )
     raise m.stop("barrier-divergence", message, here_name, there, detail="mask names another")
 
@@ -99,14 +96,38 @@ def _name_themselves(m: Machine, mask: Value, name: str) -> None:
     raise m.stop("barrier-divergence", message, caller, detail="mask lacks the caller")
 
 
-def _shuffle(m: Machine, value: Value, source: Rows) -> Value:
+def _shuffle(m: Machine, mask: Value, value: Value, source: Rows, name: str) -> Value:
     """Each lane takes the value of the lane that `source` names; out of range, its own."""
-    if not isinstance(value, np.ndarray) or value.shape[1] == 1:
-        return value
-    rows = warp_rows(m, value)
+    meet(m, mask, name)
     valid = (source >= 0) & (source < WARP)
-    lanes = np.where(valid, source, np.arange(WARP))
-    return from_rows(m, np.take_along_axis(rows, lanes, axis=1))
+    return taken(m, value, np.where(valid, source, np.arange(WARP)), mask, name)
+
+
+def taken(m: Machine, value: Value, source: Rows, mask: Value, name: str) -> Value:
+    """The value of lane `source` for each lane; undefined if that lane takes no part."""
+    source = np.broadcast_to(source, (m.blocks * m.warps, WARP))
+    result = value
+    if isinstance(value, np.ndarray) and value.shape[1] > 1:
+        result = from_rows(m, np.take_along_axis(warp_rows(m, value), source, axis=1))
+    if type(value) is Doubtful and value.origin is not None:
+        origin = np.take_along_axis(warp_rows(m, value.origin), source, axis=1)
+        result = doubtful(m.spread(result), from_rows(m, origin))
+    full = not isinstance(mask, np.ndarray) and int(mask) & FULL_MASK == FULL_MASK
+    if m.mask is EMPTY or not m.events.unset or (m.mask is None and full and m.threads % WARP == 0):
+        return result
+    here = warp_rows(m, np.broadcast_to(m.mask is None or m.mask, (m.blocks, m.threads)))
+    named = warp_rows(m, cast(mask, INT64)) >> source & 1
+    absent = here & ~(np.take_along_axis(here, source, axis=1) & named.astype(bool))
+    lanes = np.flatnonzero(from_rows(m, absent))
+    if not len(lanes):
+        return result
+    who, lane = m.thread_name(int(lanes[0])), int(from_rows(m, source).ravel()[lanes[0]])
+    message = (
+        f"{m.text(who)} takes the value of lane {lane} by {name}, and lane {lane} takes no part: "
+        "what it gets is undefined"
+    )
+    finding = Finding("uninitialized-read", m.here(), message, [who], count=len(lanes))
+    return m.doubted(result, lanes, ("undefined-lane", m.line), finding)
 
 
 def _operand(m: Machine, value: Value) -> Rows:
@@ -117,29 +138,25 @@ def _operand(m: Machine, value: Value) -> Rows:
 @intrinsic("shfl_sync")
 def shfl_sync(m: Machine, mask: Value, value: Value, src_lane: Value) -> Value:
     """`cuda.shfl_sync`: the value of lane `src_lane`."""
-    meet(m, mask, "shfl_sync")
-    return _shuffle(m, value, _operand(m, src_lane))
+    return _shuffle(m, mask, value, _operand(m, src_lane), "shfl_sync")
 
 
 @intrinsic("shfl_up_sync")
 def shfl_up_sync(m: Machine, mask: Value, value: Value, delta: Value) -> Value:
     """`cuda.shfl_up_sync`: the value of the lane `delta` below."""
-    meet(m, mask, "shfl_up_sync")
-    return _shuffle(m, value, np.arange(WARP) - _operand(m, delta))
+    return _shuffle(m, mask, value, np.arange(WARP) - _operand(m, delta), "shfl_up_sync")
 
 
 @intrinsic("shfl_down_sync")
 def shfl_down_sync(m: Machine, mask: Value, value: Value, delta: Value) -> Value:
     """`cuda.shfl_down_sync`: the value of the lane `delta` above."""
-    meet(m, mask, "shfl_down_sync")
-    return _shuffle(m, value, np.arange(WARP) + _operand(m, delta))
+    return _shuffle(m, mask, value, np.arange(WARP) + _operand(m, delta), "shfl_down_sync")
 
 
 @intrinsic("shfl_xor_sync")
 def shfl_xor_sync(m: Machine, mask: Value, value: Value, lane_mask: Value) -> Value:
     """`cuda.shfl_xor_sync`: the value of the lane whose number differs in these bits."""
-    meet(m, mask, "shfl_xor_sync")
-    return _shuffle(m, value, np.arange(WARP) ^ _operand(m, lane_mask))
+    return _shuffle(m, mask, value, np.arange(WARP) ^ _operand(m, lane_mask), "shfl_xor_sync")
 
 
 @intrinsic("shfl_sync_intrinsic")
@@ -147,12 +164,11 @@ def shfl_sync_intrinsic(
     m: Machine, mask: Value, mode: int, value: Value, operand: Value, clamp: Value
 ) -> Value:
     """What the four shuffles are made of: (value, whether its lane was in range)."""
-    meet(m, mask, "shfl_sync_intrinsic")
     lane = np.arange(WARP)
     lanes = _operand(m, operand)
     source = (lanes, lane - lanes, lane + lanes, lane ^ lanes)[mode]
     inside = np.broadcast_to((source >= 0) & (source < WARP), (m.blocks * m.warps, WARP))
-    return _shuffle(m, value, source), from_rows(m, inside)
+    return _shuffle(m, mask, value, source, "shfl_sync_intrinsic"), from_rows(m, inside)
 
 
 def _spread(m: Machine, per_warp: Any) -> Rows:

@@ -147,7 +147,7 @@ class WhileLoop(_DivergentLoop):
     def test(self, condition: Value) -> bool:
         """Keeps the threads for which the condition holds."""
         machine = self.machine
-        going, stopped = split(machine.mask, truth(condition))
+        going, stopped = split(machine.mask, machine.rely(truth(condition)))
         for callback in machine.events.branch:
             callback(machine, going, stopped)
         self.done = union(self.done, stopped)

@@ -10,6 +10,7 @@ from simt.core.chunk import Chunk
 from simt.core.findings import Finding, Stop
 from simt.core.masks import EMPTY
 from simt.core.memory import View
+from simt.core.undefined import Doubtful
 from simt.core.values import INT64, Value, normal
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ def locate(m: Machine, view: View, index: Any) -> tuple[tuple[Value, ...], Value
     places: list[Value] = []
     for axis, i in enumerate(index):
         kind = type(i)
+        if kind is Doubtful:
+            i, kind = m.rely(i), np.ndarray
         if axis >= len(view.shape) and i is not Ellipsis and i is not None:
             message = f"{view.name} has {view.ndim} dimensions, {len(index)} indices given"
             raise m.stop("not-a-kernel", message, array=view.name)

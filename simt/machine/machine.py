@@ -173,7 +173,7 @@ class Machine(Lockstep):
         `kinds` are the types of numbers that are written out: the result has the common type
         of both values even if all threads take one.
         """
-        taken, other = split(self.mask, truth(condition))
+        taken, other = split(self.mask, self.rely(truth(condition)))
         for callback in self.events.branch:
             callback(self, taken, other)
         if other is EMPTY:
@@ -231,7 +231,7 @@ class Machine(Lockstep):
         Returns the mask before, and the mask of the threads that do not take it.
         """
         before = self.mask
-        self.mask, other = split(before, truth(condition))
+        self.mask, other = split(before, self.rely(truth(condition)))
         for callback in self.events.branch:
             callback(self, self.mask, other)
         return before, other
@@ -496,7 +496,7 @@ class Machine(Lockstep):
         if value is None:
             message = f"None cannot be stored in {view.name}: a function ended without a return"
             raise self.stop("not-a-kernel", message, array=view.name)
-        value = cast(value, view.dtype)
+        value = self.rely(cast(value, view.dtype))
         if not self.watching or self._changes(view, slot, value):
             self.written += 1
         for callback in self.events.access:

@@ -86,6 +86,7 @@ class Spaces:
             poison(data.view(np.float32))
             allocation = Allocation("shared", data, size)
             allocation.offset = aligned(self.static_bytes)
+            allocation.dynamic = True
             self.arrays["dynamic"] = View(allocation, np.dtype(np.uint8), (size,), (1,), 0, name)
         allocation = self.arrays["dynamic"].allocation
         shape = (self.dynamic // dtype.itemsize,)

@@ -2,7 +2,9 @@
 
 Every access has a *time*, a running number. A barrier orders the threads of a block,
 `syncwarp` the lanes of a warp that meet, a whole-grid sync all; a fence followed by an
-atomic publishes what a block wrote to the blocks whose own atomic comes later.
+atomic publishes what a block wrote to the blocks whose own atomic comes later. Who takes a lock,
+by a compare-and-swap, has that only after another fence; and since the others could have had the
+lock first, they need that fence as well.
 """
 
 from __future__ import annotations
@@ -11,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from simt.core.chunk import Chunk
+from simt.core.chunk import Chunk, Write
 from simt.core.values import Value
 
 __all__ = ["HappensBefore", "warp_numbers"]
 
 WARP = 32
 MAX_LOOKS = 8  # of which what was seen is kept, while nobody looks again
+NEVER = np.iinfo(np.int64).max
 Lanes = np.ndarray[Any, Any]
 
 
@@ -56,6 +59,9 @@ class HappensBefore:
         """A barrier of all (None) or some blocks (bool, (blocks, 1)), or of the whole grid."""
         if grid:
             self.grid_sync = self.time
+        for parties in (self.between_blocks, self.within_blocks):
+            if parties is not None:
+                parties.acquire(slice(None), self.time)
         if blocks is None:
             self.block_sync = self.floor = self.time
         else:
@@ -77,21 +83,30 @@ class HappensBefore:
     def fence(self, m: Chunk, *, block_only: bool = False) -> None:
         """`threadfence` by the active threads."""
         lanes = m.lanes(m.mask)
-        if self.within_blocks is None:
-            self.within_blocks = ReleaseAcquire(m.blocks * m.threads)
-        self.within_blocks.fence(lanes, self.time)
-        if block_only:
-            return
-        if self.between_blocks is None:
-            self.between_blocks = ReleaseAcquire(self.blocks)
-        self.between_blocks.fence(np.unique(m.block_numbers[lanes // m.threads]), self.time)
+        self._parties(m)[0].fence(lanes, self.time)
+        if not block_only:
+            blocks = np.unique(m.block_numbers[lanes // m.threads])
+            self._parties(m)[1].fence(blocks, self.time)
 
-    def signal(self, m: Chunk, lanes: Lanes, *, shared: bool) -> None:
-        """An atomic by these lanes, in this order: publishes what they fenced before."""
-        if self.within_blocks is not None:
-            self.within_blocks.signal(lanes)
-        if self.between_blocks is not None and not shared:
-            self.between_blocks.signal(in_order(m.block_numbers[lanes // m.threads]))
+    def _parties(self, m: Chunk) -> tuple[ReleaseAcquire, ReleaseAcquire]:
+        self.within_blocks = self.within_blocks or ReleaseAcquire(m.blocks * m.threads)
+        self.between_blocks = self.between_blocks or ReleaseAcquire(self.blocks)
+        return self.within_blocks, self.between_blocks
+
+    def signal(self, m: Chunk, write: Write) -> None:
+        """An atomic, lane by lane: publishes what they fenced before."""
+        locks = write.swaps and write.used
+        if self.within_blocks is None and not locks:
+            return
+        within, between = self._parties(m)
+        lanes, slots, _ = write.lanes
+        words = write.view.allocation.address + slots if locks else np.zeros(1, np.int64)
+        words = np.broadcast_to(words, lanes.shape)
+        within.signal(lanes, words, self.time)
+        if write.view.space == "global" and not (write.block_only and self.blocks > 1):
+            blocks = m.block_numbers[lanes // m.threads]
+            first = first_places(blocks)
+            between.signal(blocks[first], words[first], self.time)
 
     def look(self, m: Chunk, lanes: Lanes, *, shared: bool) -> None:
         """A strong read by these lanes: they take over what others have published."""
@@ -99,6 +114,17 @@ class HappensBefore:
             self.within_blocks.look(lanes)
         if self.between_blocks is not None and not shared:
             self.between_blocks.look(np.unique(m.block_numbers[lanes // m.threads]))
+
+    def unfenced(self, m: Chunk, other: int, when: int, lane: int) -> bool:
+        """Whether one of two threads of a race takes a lock with no fence after it."""
+        if self.within_blocks is None or self.between_blocks is None:
+            return False
+        me, size = int(m.thread_numbers.ravel()[lane]), m.threads
+        parties, a, b = self.between_blocks, other // size, me // size
+        if a == b:
+            parties, a, b = self.within_blocks, lane - me % size + other % size, lane
+        pending = parties.pending[b] and parties.published_at[a] < parties.pending[b]
+        return bool(pending) or bool(parties.bare(*np.array([[a], [when], [b]]))[0])
 
     def tick(self, line: int) -> int:
         """The time of a new access."""
@@ -208,29 +234,50 @@ class ReleaseAcquire:
     """Order without a barrier among `count` parties: blocks of a grid, or threads of a chunk.
 
     Who has fenced and then done an atomic has *published* what he wrote before the fence; who
-    does a later atomic has *acquired* all that was published until then.
+    does a later atomic has *acquired* all that was published until then. By a compare-and-swap it
+    is acquired at the next fence only; what is done before that is *bare* to whoever takes the
+    same lock, which is known by its word.
     """
 
     def __init__(self, count: int) -> None:
         self.fenced, self.published_until, self.acquired = np.zeros((3, count), np.int64)
-        self.published_at = np.full(count, np.iinfo(np.int64).max)
+        self.published_at = np.full(count, NEVER)
         self.turns = 0  # atomics so far, party by party
         # what all had published when each party last looked: later atomics take nothing of it back
         self.seen = [np.zeros(count, np.int64)]
         self.seen_last = np.zeros(count, np.int64)
+        self.word, self.pending = np.zeros((2, count), np.int64)  # 0: the last atomic is no lock
+        self.bare_word, self.bare_from, self.bare_to = np.zeros((3, count), np.int64)
 
     def fence(self, who: Lanes, time: int) -> None:
         """These parties have fenced all that they wrote until now."""
         self.fenced[who] = time
+        self.acquire(who, time)
 
-    def signal(self, who: Lanes) -> None:
-        """These parties, each once and in this order, do an atomic."""
+    def acquire(self, who: Any, time: int) -> None:
+        """These parties have what the locks that they took tell them."""
+        self.acquired[who] = np.maximum(self.acquired[who], self.pending[who])
+        self.pending[who] = 0
+        self.bare_to[who] = np.minimum(self.bare_to[who], time)
+
+    def bare(self, other: Lanes, when: Lanes, me: Lanes) -> Lanes:
+        """Whether `other` did at time `when`, before a fence, what the lock of `me` guards."""
+        result: Lanes = (self.word[me] != 0) & (self.word[me] == self.bare_word[other])
+        return result & (self.bare_from[other] < when) & (when <= self.bare_to[other])
+
+    def signal(self, who: Lanes, words: Lanes, time: int) -> None:
+        """These parties, each once and in this order, do an atomic; on locks, if words say so."""
         turn = self.turns + 1 + np.arange(len(who))
         self.turns += len(who)
         ready = self.fenced[who] > self.published_until[who]
         self.published_until[who[ready]] = self.fenced[who[ready]]
         self.published_at[who[ready]] = turn[ready]
-        self.acquired[who] = turn
+        self.word[who] = words
+        if not words.any():
+            self.acquired[who] = turn
+            return
+        self.pending[who] = turn
+        self.bare_word[who], self.bare_from[who], self.bare_to[who] = words, time, NEVER
 
     def look(self, who: Lanes) -> None:
         """These parties read what others write atomically."""
@@ -246,15 +293,14 @@ class ReleaseAcquire:
         result: Lanes = (when <= self.published_until[other]) & (
             self.published_at[other] < self.acquired[me]
         )
-        return result | (when <= np.array(self.seen)[self.seen_last[me], other])
+        seen = when <= np.array(self.seen)[self.seen_last[me], other]
+        return (result | seen) & ~self.bare(other, when, me)
 
 
-def in_order(who: Lanes) -> Lanes:
-    """The different parties, in the order in which they first appear.
+def first_places(who: Lanes) -> Lanes:
+    """Where the different parties first appear, in that order.
 
-    >>> in_order(np.array([3, 1, 3, 2])).tolist()
-    [3, 1, 2]
+    >>> first_places(np.array([3, 1, 3, 2])).tolist()
+    [0, 1, 3]
     """
-    _, first = np.unique(who, return_index=True)
-    result: Lanes = who[np.sort(first)]
-    return result
+    return np.sort(np.unique(who, return_index=True)[1])

@@ -45,8 +45,14 @@ class UninitializedReads(Observer):
     def write(self, m: Chunk, write: Write, index: Index) -> None:
         """Notes a write."""
         written = self._write_map(write.view)
-        if written is not None and not written.complete:
+        if written is None:
+            return
+        if not written.complete:
             written.mark(write)
+        for value in write.undefined:
+            lanes, slots, _ = write.lanes
+            if value.origin is not None:
+                written.forget(write.view, slots[m.spread(value.origin).ravel()[lanes] > 0])
 
     def _write_map(self, view: View) -> WriteMap | None:
         """The write map of an array; None if all of it has been written."""
@@ -91,7 +97,7 @@ class UninitializedReads(Observer):
             "uninitialized-read", m.here(), message, [who], view.name, where, count=len(missing)
         )
         finding.detail = (view.space,)
-        m.note(key, finding)
+        m.unwritten(lane[missing], key, finding)
 
 
 class WriteMap:
@@ -118,6 +124,11 @@ class WriteMap:
             elements, _ = self._elements(write.view, write.lanes[1])
             self.done[elements] = True
         self.fresh = True
+
+    def forget(self, view: View, slots: Lanes) -> None:
+        """What is there now is as good as unwritten."""
+        self.done[self._elements(view, slots)[0]] = False
+        self.complete, self.fresh = False, True
 
     def in_blocks(self, m: Chunk) -> Lanes:
         """By element of a block and block, for shared memory that is stored so."""

@@ -2,8 +2,9 @@
 
 Two accesses to one place by two threads race if one of them writes, not both are atomic,
 and nothing orders them (see `happens_before`). Beside an atomic, a *strong* read (volatile,
-relaxed, or the guess that an `atomicCAS` confirms) is as good as one, and a strong write of PTX
-comes as an atomic. A `Shadow` remembers,
+relaxed, or the guess that an `atomicCAS` confirms) is as good as one, and a relaxed write of PTX
+comes as an atomic. A volatile write is a plain one, except to those who poll what it writes. For
+another block an atomic of block scope is none. A `Shadow` remembers,
 for each element of an allocation, who wrote it last and up to two threads (of two warps, if
 there are such) that read it. Reads are only noted down, and entered into the shadow when a
 write to the same allocation comes in the same interval: in a right kernel that hardly ever
@@ -238,9 +239,9 @@ class Races(Observer):
             if not self._write_alike(shadow, write, time):
                 lane, slots, values = write.lanes
                 a = self._access(m, shadow, view, index, "writes", lane, slots)
-                self._write(shadow, a, values, time, used=write.used)
-        if write.values is None:
-            self.order.signal(m, write.lanes[0], shared=view.space != "global")
+                self._write(shadow, a, values, time, write)
+        if write.values is None or write.volatile:
+            self.order.signal(m, write)
 
     def begin(self, m: Chunk, write: Write, index: Index) -> None:
         """A copy under way: whoever else touches the place meanwhile races with it."""
@@ -273,7 +274,7 @@ class Races(Observer):
         """Notes a write that is the same in all blocks and races with nothing, if it is one."""
         m, floor = write.m, self.quiet(shadow)
         tables = [*shadow.read(floor), *shadow.written(floor)] if shadow.alike else ()
-        table = None if write.values is None else write.in_each_block
+        table = None if write.values is None or write.volatile else write.in_each_block
         entry = self._first_block(m, shadow, table, tables, floor)
         if entry is None:
             return False
@@ -295,10 +296,10 @@ class Races(Observer):
         shadow.last_write = time
         return True
 
-    def _write(self, shadow: Shadow, a: _Access, values: Value, time: int, *, used: bool) -> None:
+    def _write(self, shadow: Shadow, a: _Access, values: Value, time: int, write: Write) -> None:
         m, view, atomic = a.m, a.view, values is None
         floor = self.quiet(shadow)
-        if tables := shadow.read(floor, atomic=atomic):
+        if tables := shadow.read(floor, strong=2 if atomic else int(write.volatile)):
             racing = [self._report_against(a, *table, floor, "reads")[1] for table in tables]
             if not self.replaying and not atomic:
                 self._note_tear(shadow, a, values, np.concatenate(racing))
@@ -322,11 +323,21 @@ class Races(Observer):
         self._save_values(shadow, a, floor)
         shadow.last_write = time
         if atomic:
-            shadow.enter_atomic(a.elements, a.me, time, floor, m.threads, used=used)
+            shadow.enter_atomic(
+                a.elements, a.me, time, floor, m.threads, used=write.used,
+                block_only=write.block_only and self.blocks > 1,
+            )  # fmt: skip
+            if shadow.scoped and (scoped := shadow.atomics if write.block_only else shadow.scoped):
+                for table in scoped.tables:
+                    self._report_against(a, *table, floor, "writes", apart=True)
             shadow.rival(a.elements, a.me, m.threads * self.blocks)
             return
         shadow.writer[a.elements] = a.me
         shadow.wrote[a.elements] = time
+        if write.volatile:
+            if shadow.flagged is None:
+                shadow.flagged = np.zeros_like(shadow.wrote)
+            shadow.flagged[a.elements] = time
         beaten = shadow.writer[a.elements] != a.me
         if beaten.any():
             shadow.rival(a.elements[beaten], a.me[beaten], m.threads * self.blocks)
@@ -356,14 +367,22 @@ class Races(Observer):
         floor: int,
         verb: str,
         changed: Lanes | None = None,
+        *,
+        apart: bool = False,
     ) -> tuple[Lanes, Lanes]:
-        """Reports races with earlier accesses; returns their elements and their lanes."""
+        """Reports races with earlier accesses; returns their elements and their lanes.
+
+        With `apart`, only between blocks.
+        """
         times = when[a.elements]
         fresh = times > floor
         if not fresh.any():
             return NO_THREADS, NO_THREADS
         others = who[a.elements]
         chosen = np.flatnonzero(fresh & (others != a.me))
+        if apart:
+            size = a.m.threads
+            chosen = chosen[others[chosen] // size != a.me[chosen] // size]
         if changed is not None and len(chosen):
             chosen = chosen[np.broadcast_to(changed, a.lane.shape)[chosen // a.parts]]
         if len(chosen):
@@ -373,8 +392,9 @@ class Races(Observer):
         if len(chosen):
             first = int(chosen[0])
             self._report(
-                a, int(position[0]), int(others[first]), int(times[first]), verb, len(chosen)
-            )
+                a, int(position[0]), int(others[first]), int(times[first]), verb, len(chosen),
+                "an atomic of block scope is none for another block" if apart else "",
+            )  # fmt: skip
         return chosen, position
 
     # --- what the values become
@@ -417,8 +437,9 @@ class Races(Observer):
     # --- the finding
 
     def _report(
-        self, a: _Access, position: int, other: int, when: int, other_verb: str, count: int
-    ) -> None:
+        self, a: _Access, position: int, other: int, when: int, other_verb: str, count: int,
+        cure: str = "",
+    ) -> None:  # fmt: skip
         m, view = a.m, a.view
         place, other_place = m.line, self.order.lines[when]
         key = ("race", view.name, *sorted((place, other_place)), a.verb == other_verb)
@@ -429,7 +450,11 @@ class Races(Observer):
         mine, theirs = m.thread_name(lane), m.number_name(other)
         line, other_line = unit(place)[1], unit(other_place)[1]
         only_warps = False  # a barrier of their warps lies between them, but none of the block
-        if when == self.order.time:
+        if cure:
+            pass
+        elif self.order.unfenced(m, other, when, lane):
+            cure = "one takes the lock by an atomicCAS with no fence after it"
+        elif when == self.order.time:
             cure = "both at once"
         elif mine["block"] == theirs["block"]:
             cure = "no barrier between them"

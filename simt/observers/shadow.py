@@ -17,6 +17,7 @@ __all__ = ["Read", "Shadow", "Table"]
 
 SNAPSHOT_BYTES = 32  # a thread, up to which an allocation is copied whole before an interval
 Table = tuple[Lanes, Lanes]  # a thread for each element, and when it touched it
+TABLES = ("atomics", "readers", "strong", "polls", "scoped")
 
 
 def _for_all(m: Chunk, who: Lanes, when: Lanes) -> Table:
@@ -33,7 +34,7 @@ class Read:
     slot: Value
     mask: Mask
     time: int
-    strong: bool = False  # an atomic may go beside it
+    strong: int = 0  # an atomic may go beside it (1), a volatile write too (2)
 
 
 class AccessTable:
@@ -87,6 +88,9 @@ class Shadow:
         self.counted: Lanes | None = None  # whose atomic was the last, if it goes by what it found
         self.readers: AccessTable | None = None
         self.strong: AccessTable | None = None  # reads that an atomic may go beside
+        self.polls: AccessTable | None = None  # reads that a volatile write may go beside too
+        self.scoped: AccessTable | None = None  # atomics that are some for their block only
+        self.flagged: Lanes | None = None  # when each element was last written as volatile
         self.rivals: Lanes | None = None  # threads that wrote where another thread did too
         self.before: Lanes | None = None  # bytes from before the interval
         self.whole = False  # all of them, also of what has not been written since
@@ -100,10 +104,11 @@ class Shadow:
         shadow = Shadow(self.allocation, 1)
         shadow.writer = np.repeat(self.writer, self.grain)
         shadow.wrote = np.repeat(self.wrote, self.grain)
-        shadow.readers = self.readers and self.readers.repeated(self.grain)
-        shadow.strong = self.strong and self.strong.repeated(self.grain)
-        shadow.atomics = self.atomics and self.atomics.repeated(self.grain)
+        for name in TABLES:
+            tables = getattr(self, name)
+            setattr(shadow, name, tables and tables.repeated(self.grain))
         shadow.counted = None if self.counted is None else np.repeat(self.counted, self.grain)
+        shadow.flagged = None if self.flagged is None else np.repeat(self.flagged, self.grain)
         shadow.last_write, shadow.last_entered = self.last_write, self.last_entered
         shadow.noted, shadow.entered = self.noted, self.entered
         shadow.before, shadow.whole, shadow.rivals = self.before, self.whole, self.rivals
@@ -114,41 +119,48 @@ class Shadow:
         if self.alike:
             self.alike = False
             self.writer, self.wrote = _for_all(m, self.writer, self.wrote)
-            for tables in (self.atomics, self.readers, self.strong):
+            for tables in (getattr(self, name) for name in TABLES):
                 if tables is not None:
                     tables.tables = tuple(_for_all(m, *table) for table in tables.tables)
 
-    def written(self, floor: int, *, strong: bool = False) -> list[Table]:
-        """Who has written what, if anything since `floor`; for a strong read not by an atomic."""
+    def written(self, floor: int, *, strong: int = 0) -> list[Table]:
+        """Who has written what since `floor`, if anything, of which a read may be torn."""
         if self.last_write <= floor:
             return []
         atomics = self.atomics.tables if self.atomics and not strong else ()
-        return [(self.writer, self.wrote), *atomics]
+        wrote = self.wrote
+        if strong == 2 and self.flagged is not None:
+            wrote = np.where(self.flagged == wrote, 0, wrote)
+        return [(self.writer, wrote), *atomics]
 
-    def read(self, floor: int, *, atomic: bool = False) -> tuple[Table, ...]:
-        """Who has read what, if anything was entered since `floor`; for an atomic not strongly."""
+    def read(self, floor: int, *, strong: int = 0) -> tuple[Table, ...]:
+        """Who has read since `floor` what a write must not go beside: an atomic (2), volatile (1).
+
+        Nothing, if nothing was entered since.
+        """
         if self.last_entered <= floor:
             return ()
-        kinds = (self.readers, None if atomic else self.strong)
+        kinds = (self.readers, self.strong, self.polls)[: 3 - strong]
         return tuple(table for kind in kinds if kind for table in kind.tables)
 
     def enter(
-        self, elements: Lanes, me: Lanes, time: int, floor: int, block: int, *, strong: bool = False
+        self, elements: Lanes, me: Lanes, time: int, floor: int, block: int, *, strong: int = 0
     ) -> None:
         """Enters a read by threads `me`; `block` is the number of threads of a block."""
-        if strong:
-            self.strong = self.strong or AccessTable(len(self.writer))
-        else:
-            self.readers = self.readers or AccessTable(len(self.writer))
-        kind = self.strong if strong else self.readers
-        assert kind is not None
-        kind.enter(elements, me, time, floor, block)
+        name = ("readers", "strong", "polls")[strong]
+        if getattr(self, name) is None:
+            setattr(self, name, AccessTable(len(self.writer)))
+        getattr(self, name).enter(elements, me, time, floor, block)
         self.last_entered = max(self.last_entered, time)
 
     def enter_atomic(
-        self, elements: Lanes, me: Lanes, time: int, floor: int, block: int, *, used: bool
-    ) -> None:
+        self, elements: Lanes, me: Lanes, time: int, floor: int, block: int, *, used: bool,
+        block_only: bool,
+    ) -> None:  # fmt: skip
         """Enters an atomic by threads `me`, which go by what they have found if it is `used`."""
+        if block_only:
+            self.scoped = self.scoped or AccessTable(len(self.writer))
+            self.scoped.enter(elements, me, time, floor, block)
         if self.atomics is None or self.counted is None:
             self.atomics = AccessTable(len(self.writer))
             self.counted = np.full(len(self.writer), -1, np.int64)

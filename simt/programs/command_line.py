@@ -126,4 +126,4 @@ def _run(options: argparse.Namespace, launches: Launches) -> int:
         warnings.filterwarnings("ignore", category=SimtWarning)
         if program.suffix == ".ipynb":
             return run_notebook(program, options.allow_errors)
-        return run_script(program, options.arguments)
+        return run_script(program, options.arguments, launches)

@@ -11,14 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import simt
+from simt.core.findings import Finding
 from simt.errors import BadInput, MissingPackage
+from simt.host.work.copies import unread
 from simt.host.work.queue import work_queue
+from simt.programs.launches import Launches
 from simt.wording import install_command, shown
 
 __all__ = ["run_notebook", "run_script"]
 
 
-def run_script(script: Path, arguments: list[str]) -> int:
+def run_script(script: Path, arguments: list[str], launches: Launches) -> int:
     """The exit status of a script that has its own `argv`, with its folder on the path."""
     sys.argv[:] = [str(script), *arguments]
     sys.path.insert(0, str(script.resolve().parent))
@@ -30,6 +33,13 @@ def run_script(script: Path, arguments: list[str]) -> int:
     except BaseException as error:
         _print_traceback(traceback.TracebackException.from_exception(error))
         return 130 if isinstance(error, KeyboardInterrupt) else 1
+    if not launches.errors:
+        for file, line, kernel, name in dict.fromkeys(unread.values()):
+            message = (
+                f"{kernel} writes {name}, a device array, and nobody reads it afterwards: "
+                "copy_to_host() brings it back"
+            )
+            launches.add(file, Finding("no-effect", line, message, array=name))
     return 0
 
 

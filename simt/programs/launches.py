@@ -57,9 +57,14 @@ class Launches:
         self.add(file, finding)
 
     @property
+    def findings(self) -> list[Finding]:
+        """Each finding once."""
+        return [finding for _, finding in self._findings.values()]
+
+    @property
     def errors(self) -> int:
         """How many different findings are errors."""
-        return sum(finding.severity == "error" for _, finding in self._findings.values())
+        return sum(finding.severity == "error" for finding in self.findings)
 
     def sentences(self) -> list[str]:
         """Each finding with its file and line."""

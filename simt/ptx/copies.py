@@ -53,7 +53,7 @@ class AsyncCopies(MemoryAccess):
         if self.mask is EMPTY:
             return
         word = np.dtype(np.uint32)
-        value = self.load("global", of, begin, word, size // 4)
+        value = self.rely(self.load("global", of, begin, word, size // 4))
         parts = [value] if size == 4 else [value[..., k] for k in range(size // 4)]
         if src_size is not None and bool((src_size != size).any()):
             parts = [np.where(src_size > 4 * k, part, word.type(0)) for k, part in enumerate(parts)]

@@ -11,9 +11,10 @@ import re
 
 from simt.ptx.parse import Function, Instruction
 
-__all__ = ["first_guesses", "strength"]
+__all__ = ["first_guesses", "polls", "strength"]
 
 COPIES = ("mov", "cvta", "add")
+TESTS = ("and", "cvt", "shr", "xor", "bfe")  # of bits of a flag, before they are compared
 Origins = dict[str, tuple[str, int]]
 
 
@@ -66,12 +67,28 @@ def _address(operand: str, origin: Origins) -> tuple[str, int]:
     return register, at
 
 
+def polls(function: Function, register: str, depth: int = 3) -> bool:
+    """Whether the value of a register only decides branches, as that of a flag does."""
+    used = False
+    for i in function.instructions:
+        if not re.search(re.escape(register) + r"\b", " ".join(i.operands[1:])):
+            continue
+        used = True
+        further = i.op[0] in TESTS and depth and polls(function, i.operands[0], depth - 1)
+        if i.op[0] != "setp" and not further:
+            return False
+    return used
+
+
 def strength(i: Instruction) -> str:
     """How far a load or store is strong: not at all, in its block ("cta"), everywhere ("sys").
 
     PTX ISA, "Memory Consistency Model": two strong operations, each of which has the other's thread
-    in its scope, are no data race; `volatile` means relaxed with system scope.
+    in its scope, are no data race. There `volatile` means relaxed with system scope; but C++ has a
+    data race where a volatile variable is written beside other accesses, and it orders nothing.
     """
-    if not {"volatile", "relaxed", "acquire", "release"} & set(i.op):
+    if "volatile" in i.op:
+        return "volatile"
+    if not {"relaxed", "acquire", "release"} & set(i.op):
         return ""
     return "cta" if "cta" in i.op else "sys"

@@ -95,11 +95,17 @@ class Graph:
             reaching, changed = reaching | more, bool(more)
         return reaching
 
+    def _may_end(self, start: int) -> set[int]:
+        """END, if a thread can end in a block: there, or in a function that it calls."""
+        code = self._code[start : self.stops[start]]
+        return {END} if any(i.op[0] in ("ret", "exit", "trap", "call") for i in code) else set()
+
     def _post_dominators(self) -> dict[int, int]:
         """The immediate post-dominator of each block."""
         nodes = [*self.order, END]
         dom = {node: set(nodes) for node in self.order} | {END: {END}}
         ways = self._ways()
+        self.ends = self._leads_to_end({n: w | self._may_end(n) for n, w in ways.items()})
         changed = True
         while changed:
             changed = False

@@ -60,7 +60,7 @@ class WarpOperations(Mbarriers):
     def sync_threads_with(self, mode: str, predicate: Lanes) -> Lanes:
         """`bar.red`: a barrier that counts or combines the predicates of its threads."""
         name = {"popc": "count", "and": "and", "or": "or"}[mode]
-        result = np.asarray(intrinsics()[f"syncthreads_{name}"].run(self, predicate))
+        result = np.asarray(intrinsics()[f"syncthreads_{name}"].run(self, self.rely(predicate)))
         result = result.reshape(-1, 1)
         return result.astype(np.uint32) if mode == "popc" else result.astype(bool)
 
@@ -157,21 +157,23 @@ class WarpOperations(Mbarriers):
         }[mode]  # fmt: skip
         valid = source >= top if mode == "up" else source <= top
         source = np.where(valid, source, mine)
-        result = np.take_along_axis(self._rows(value), source, axis=1)
-        return self._flat(result), self._flat(valid)
+        machine: Any = self
+        result = warps.taken(machine, value, source, _plain(mask), SHUFFLES[mode])
+        return result, self._flat(valid)
 
     def vote(self, mode: str, predicate: Lanes, mask: Lanes) -> Lanes:
         """`vote.sync`."""
         name = {"ballot": "ballot_sync", "any": "any_sync", "all": "all_sync", "uni": "eq_sync"}[
             mode
         ]
-        result = np.asarray(intrinsics()[name].run(self, _plain(mask), predicate))
+        result = np.asarray(intrinsics()[name].run(self, _plain(mask), self.rely(predicate)))
         if result.ndim < 2:
             result = result.reshape(1, 1)
         return result.astype(np.uint32) if mode == "ballot" else result
 
     def match(self, mode: str, value: Lanes, mask: Lanes) -> tuple[Lanes, Lanes]:
         """`match.sync`: the lanes with the same value; for all, and whether they have it."""
+        value = self.rely(value)
         if mode == "any":
             lanes = intrinsics()["match_any_sync"].run(self, _plain(mask), value)
             return lanes.astype(np.uint32), np.ones((1, 1), bool)
@@ -181,7 +183,7 @@ class WarpOperations(Mbarriers):
     def redux(self, name: str, value: Lanes, mask: Lanes) -> Lanes:
         """`redux.sync`: of all lanes in the mask the sum, the least, or the bits."""
         self._check_mask(mask, "reduce_sync")
-        rows, masks = self._rows(value), self._rows(mask).astype(np.int64)
+        rows, masks = self._rows(self.rely(value)), self._rows(mask).astype(np.int64)
         bit = (masks[:, :, None] >> np.arange(WARP)) & 1
         machine: Any = self
         here = warps.taking_part(machine, _plain(mask))
@@ -280,7 +282,8 @@ class WarpOperations(Mbarriers):
                 size = 8 if spec[-1] in "fFeEgGaAsp" or "l" in spec or "z" in spec else 4
                 offset = -(-offset // size) * size
                 dtype = wide if size == 8 else np.dtype(np.int32)
-                value = self.spread(self.load("generic", arguments, offset, dtype, 1)).ravel()
+                loaded = self.rely(self.load("generic", arguments, offset, dtype, 1))
+                value = self.spread(loaded).ravel()
                 pieces.append((literal, spec, value))
                 offset += size
             for lane in self.lanes(here).tolist():

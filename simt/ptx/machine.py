@@ -115,7 +115,7 @@ class PtxMachine(FunctionCalls, TextureAccess):
                     if kernel:
                         self._leave(ended, block.place, falls=True)
             else:  # ret, exit
-                ended = split(mask, condition)[0] if block.guarded else mask
+                ended = split(mask, self.rely(condition))[0] if block.guarded else mask
                 top[0] = block.after
                 if ended is not EMPTY:
                     gone, seen = _with(gone, ended, self), seen + 1
@@ -129,7 +129,7 @@ class PtxMachine(FunctionCalls, TextureAccess):
                     wait(stack[-1], STALLED, stack[-1][0])
                     continue
                 take_turns(stack)
-                self._count_turn(stack[-1][0], len(stack), registers)
+                self._count_turn(stack[-1][0], len(stack), registers, code)
         self.mask = entered
         exited = leavers.left
         if not kernel and exited is not EMPTY:
@@ -171,9 +171,12 @@ class PtxMachine(FunctionCalls, TextureAccess):
         )
         raise self.stop("barrier-divergence", message, *who)
 
-    def _count_turn(self, at: int, depth: int, registers: list[Any]) -> None:
+    def _count_turn(self, at: int, depth: int, registers: list[Any], code: Code) -> None:
         """Counts an iteration of a loop, and now and then checks whether one changes anything."""
         self.turns += 1
+        if self.turns >= FIRST_WATCH and at not in code.graph.ends:
+            message = "this loop never ends: nothing in it leads out"
+            raise self.stop("no-progress", message, *self.who(self.mask))
         doubled = self.turns >= FIRST_WATCH and not self.turns & (self.turns - 1)
         if doubled or self.turns % WATCH_INTERVAL == 0:
             self.watching = True  # from now on, only changes count
@@ -201,7 +204,7 @@ class PtxMachine(FunctionCalls, TextureAccess):
         if block.end == "brx":
             return self._switch(stack, block, condition)
         target, after = block.targets[0], block.after
-        taken, other = split(self.mask, condition)
+        taken, other = split(self.mask, self.rely(condition))
         for callback in self.events.branch:
             callback(self, taken, other)
         if other is EMPTY or taken is EMPTY:
@@ -227,7 +230,7 @@ class PtxMachine(FunctionCalls, TextureAccess):
     def _switch(self, stack: list[list[Any]], block: Block, index: Lanes) -> Mask:
         top = stack[-1]
         meet = top[1] if block.meet == END else block.meet
-        before, seen = self.mask, top[3]
+        before, seen, index = self.mask, top[3], self.rely(index)
         top[0] = meet
         if meet == top[1]:
             stack.pop()

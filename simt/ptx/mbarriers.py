@@ -84,7 +84,7 @@ class Mbarriers(AsyncCopies):
 
     def set_mbarrier(self, space: str, address: Lanes, arrivals: Lanes) -> None:
         """`mbarrier.init` for so many arrivals a phase; for none `mbarrier.inval`, an atomic."""
-        n = arrivals.astype(np.int64)
+        n = self.rely(arrivals).astype(np.int64)
         strong = "" if n.any() else "sys"
         self.store(space, address, 0, STATE, Fields(n, n, 0 * n, 0 * n).words, strong)
 
@@ -169,7 +169,8 @@ class Mbarriers(AsyncCopies):
         def peek(view: View, slot: Any) -> Lanes:
             words = gather(view, slot, self.lane_base(view))
             fields = _fields(np.asarray(words, STATE))
-            wanted = phase.astype(np.int64) if parity else _fields(phase).phase
+            asked = self.rely(phase)
+            wanted = asked.astype(np.int64) if parity else _fields(asked).phase
             ended: Lanes = (fields.phase % 2 if parity else fields.phase) != wanted
             waiting, _ = split(self.mask, ~self.spread(ended))
             if waiting is not EMPTY:
@@ -184,7 +185,7 @@ class Mbarriers(AsyncCopies):
         before = self.mask
         self.mask = split(before, ended)[0]
         if self.mask is not EMPTY:
-            self.load(space, address, 0, STATE, 1, "sys")
+            self.rely(self.load(space, address, 0, STATE, 1, "sys"))
         self.mask = before
         return ended
 

@@ -16,6 +16,7 @@ from simt.core.chunk import Write
 from simt.core.findings import Finding, Stop
 from simt.core.masks import EMPTY, split
 from simt.core.memory import Allocation, View, gather
+from simt.core.undefined import Doubtful, doubtful
 from simt.intrinsics.atomics import decreased, exchanged, increased, swapped, update_slots
 from simt.machine.lockstep import Lockstep
 from simt.ptx.parse import WINDOWS, Array
@@ -57,6 +58,8 @@ class MemoryAccess(Lockstep):
         self.names = names  # by the number of an allocation
         self.written = 0  # stores so far; while a loop is watched, those that changed something
         self.watching = False
+        self.unread: tuple[Any, ...] | None = None  # what this load finds that nobody has written
+        self.defers = False  # whether it matters only where the value does
         self._cache: dict[int, _Addresses] = {}
         self._views: dict[tuple[int, Any], View] = {}
 
@@ -103,6 +106,8 @@ class MemoryAccess(Lockstep):
         access: Callable[[View, Any], Any],
     ) -> Any:  # fmt: skip
         """Carries out an access at addresses, array by array if they lie in several."""
+        if type(array) is Doubtful:
+            array = self.rely(array)
         if space == "generic":
             return self._generic(array, offset, dtype, access)
         table = self.tables[space]
@@ -272,18 +277,34 @@ class MemoryAccess(Lockstep):
 
     # --- accesses
 
+    def unwritten(self, lanes: Lanes, key: Any, finding: Finding) -> None:
+        """Hears of a read of memory that nobody has written, by these lanes."""
+        if self.defers:
+            self.unread = lanes, key, finding
+        else:
+            super().unwritten(lanes, key, finding)
+
+    def _read(self, value: Any) -> Any:
+        """What was read, undefined where nobody has written it."""
+        unread, self.unread, self.defers = self.unread, None, False
+        return value if unread is None else self.doubted(value, *unread)
+
     def load(
         self, space: str, array: Lanes, offset: int, dtype: Any, count: int, strong: str = ""
     ) -> Lanes:  # fmt: skip
         """The values at addresses; the parts of a vector along a last axis."""
-        self.strong = self._everywhere(space, strong)
+        self.strong = 1 if strong == "volatile" else 2 * self._everywhere(space, strong)
         if count == 1:
             return self._each(space, array, offset, dtype, self._load)
         words = self._each(space, array, offset, _word(dtype, count), self._load)
         whole = np.ascontiguousarray(words)
-        return whole.view(dtype).reshape(*whole.shape, count)
+        parts = np.asarray(whole).view(dtype).reshape(*whole.shape, count)
+        if type(whole) is Doubtful and whole.origin is not None:
+            return doubtful(parts, whole.origin[..., None])
+        return parts
 
     def _load(self, view: View, slot: Any) -> Lanes:
+        self.defers = True
         for callback in self.events.access:
             callback(self, view, slot, (slot,), "load")
         if type(slot) is int and view.space in ("global", "const"):
@@ -293,7 +314,8 @@ class MemoryAccess(Lockstep):
         older = self.events.older
         if older is not None:
             value = older(self, view, slot, (slot,), value)
-        return value
+        self.defers = False
+        return value if self.unread is None else self._read(value)
 
     def _everywhere(self, space: str, strong: str) -> bool:
         """Whether an operation is strong for all threads that can reach the memory."""
@@ -303,6 +325,8 @@ class MemoryAccess(Lockstep):
         self, space: str, array: Lanes, offset: int, dtype: Any, value: Any, strong: str = ""
     ) -> None:
         """Writes at addresses; the parts of a vector come as a tuple."""
+        doubts = [part for part in (value if type(value) is tuple else (value,))
+                  if type(part) is Doubtful]  # fmt: skip
         if type(value) is tuple:
             value, dtype = joined(value, dtype)
         relaxed = self._everywhere(space, strong)
@@ -314,6 +338,11 @@ class MemoryAccess(Lockstep):
             store = Write(self, view, slot, value)
             # a strong write goes beside others as an atomic does, and publishes as one
             event = Write(self, view, slot, None) if relaxed and self.events.write else store
+            event.volatile = strong == "volatile"
+            if doubts and view.space == "local":  # a copy, which harms nobody yet
+                event.undefined = doubts
+            for part in () if event.undefined else doubts:
+                self.rely(part)
             for callback in self.events.write:
                 callback(self, event, (slot,))
             before = view.flat.copy() if self.watching else None
@@ -331,18 +360,21 @@ class MemoryAccess(Lockstep):
             raise self.stop("not-a-kernel", message, array=view.name)
 
     def atomic(
-        self, space: str, array: Lanes, offset: int, dtype: Any, name: str, values: Any, used: bool
-    ) -> Any:
+        self, space: str, array: Lanes, offset: int, dtype: Any, name: str, values: Any, used: bool,
+        block_only: bool,
+    ) -> Any:  # fmt: skip
         """An atomic operation at addresses; the old values."""
 
         def update(view: View, slot: Any) -> Any:
             self._writable(view)
             steady = name in ("min", "max")
             machine: Any = self
+            self.defers = name == "exch"
             old = update_slots(
-                machine, view, (slot,), slot, values, UPDATES[name], used or name == "cas", steady
-            )
-            return old if used else None
+                machine, view, (slot,), slot, values, UPDATES[name], used or name == "cas", steady,
+                block_only,
+            )  # fmt: skip
+            return self._read(old) if used else None
 
         return self._each(space, array, offset, dtype, update)
 

@@ -120,7 +120,7 @@ def _whole_warps(m: Any, name: str) -> None:
 def _matrix(m: Any, fragment: Fragment, registers: tuple[Lanes, ...]) -> Lanes:
     """The matrix of each warp as float64, (warps, rows, columns)."""
     row, column = _places(fragment)
-    words = np.stack([warp_rows(m, m.spread(r)) for r in registers], axis=-1)
+    words = np.stack([warp_rows(m, m.spread(m.rely(r))) for r in registers], axis=-1)
     numbers = DECODE[fragment.kind](words.view(TYPES[fragment.word]))[..., : row.shape[1]]
     matrix = np.empty((len(words), fragment.rows, fragment.columns))
     matrix[:, row, column] = numbers
@@ -173,7 +173,7 @@ def load_matrix(
     """`wmma.load`: the registers of a matrix whose rows (or columns) lie `ld` elements apart."""
     _whole_warps(m, "wmma.load")
     offsets, dtype, many = _accesses(m, fragment, contiguous, ld)
-    parts = [m.load(space, address + offset, 0, dtype, many) for offset in offsets]
+    parts = [m.rely(m.load(space, address + offset, 0, dtype, many)) for offset in offsets]
     shape = m.blocks, m.threads, many
     loaded = [np.broadcast_to(p if many > 1 else p[..., None], shape) for p in parts]
     words = np.concatenate(loaded, axis=-1).view(TYPES[fragment.word])
@@ -187,7 +187,7 @@ def store_matrix(
     """`wmma.store`."""
     _whole_warps(m, "wmma.store")
     offsets, dtype, many = _accesses(m, fragment, contiguous, ld)
-    words = np.stack([m.spread(r) for r in registers], axis=-1).view(dtype)
+    words = np.stack([m.spread(m.rely(r)) for r in registers], axis=-1).view(dtype)
     for k, offset in enumerate(offsets):
         numbers = tuple(words[..., k * many + n] for n in range(many))
         m.store(space, address + offset, 0, dtype, numbers if many > 1 else numbers[0])
@@ -202,7 +202,7 @@ def load_rows(
         return [np.zeros((1, 1), np.uint32)] * count
     before, lanes = m.mask, (np.arange(m.threads) % WARP < ROWS * count)[None, :]
     m.mask = split(before, lanes)[0]  # who gives an address
-    loaded = m.load(space, address, offset, np.dtype(np.uint16), 8)
+    loaded = m.rely(m.load(space, address, offset, np.dtype(np.uint16), 8))
     m.mask = before
     loaded = np.broadcast_to(loaded, (m.blocks, m.threads, 8))
     rows = np.stack([warp_rows(m, loaded[..., k]) for k in range(8)], axis=-1)

@@ -18,7 +18,7 @@ import numpy as np
 from simt.core.findings import Stop
 from simt.core.masks import EMPTY, Mask, split
 from simt.ptx.arithmetic import INLINE, TYPES, compare, convert, operand_kinds, operation, set_flags
-from simt.ptx.first_guesses import first_guesses, strength
+from simt.ptx.first_guesses import first_guesses, polls, strength
 from simt.ptx.flow import ENDS, Graph, ends_block
 from simt.ptx.integers import with_carry
 from simt.ptx.mbarriers import MbarrierInstructions
@@ -224,7 +224,7 @@ class _Translator(TensorCores, MbarrierInstructions):
                 break
             try:
                 self._instruction(i)
-            except (KeyError, ValueError):
+            except (IndexError, KeyError, ValueError):
                 raise not_covered(str(i), i.line) from None
             except Stop as fault:
                 fault.finding.line = fault.finding.line or i.line or None
@@ -264,7 +264,7 @@ class _Translator(TensorCores, MbarrierInstructions):
                 self._fetch(name)
         condition = self.read(i.guard, "pred")
         self._emit("o, j = m.mask, k")
-        self._emit(f"k = m.mask = narrowed(o, {'~' * i.negated}{condition})")
+        self._emit(f"k = m.mask = narrowed(o, m.rely({'~' * i.negated}{condition}))")
         self._emit("if k is not EMPTY:")
         self._depth += 1
         self._carry_out(i)
@@ -546,7 +546,8 @@ class _Translator(TensorCores, MbarrierInstructions):
         space = self._space_at(i, i.operands[1])
         address, offset = self.address(i.operands[1])
         dtype, size = self._type(kind), np.dtype(TYPES[kind]).itemsize
-        strong = "sys" if id(i) in self._guesses else strength(i)
+        flag = "volatile" in i.op and all(polls(self._function, name) for name in registers)
+        strong = "sys" if flag or id(i) in self._guesses else strength(i)
         many = min(len(registers), WIDEST // size)  # in one access
         for first in range(0, len(registers), many):
             place = f"{space!r}, {address}, {offset + first * size}"
@@ -622,9 +623,11 @@ class _Translator(TensorCores, MbarrierInstructions):
         used = target != "_"
         call = (
             f"m.atomic({space_of(i)!r}, {address}, {offset}, {self._type(kind)}, {name!r}, "
-            f"({values},), {used})"
+            f"({values},), {used}, {'cta' in i.op})"
         )
         self.write(target, call, kind)
+        if {"acquire", "acq_rel"} & set(i.op):
+            self._emit(f"m.fence({'cta' in i.op})")
 
     # --- textures and surfaces
 

@@ -15,7 +15,7 @@ FULL = 0xFFFFFFFF
 
 
 CALLS = {
-    "shfl_down_sync": "cuda.shfl_down_sync(FULL, i, 4)",
+    "shfl_down_sync": "cuda.shfl_down_sync(FULL, i, 0)",
     "shfl_up_sync": "cuda.shfl_up_sync(FULL, i, 4)",
     "shfl_xor_sync": "cuda.shfl_xor_sync(FULL, i, 1)",
     "shfl_sync": "cuda.shfl_sync(FULL, i, 1)",
@@ -79,10 +79,51 @@ def test_votes_wait_only_for_threads_that_have_not_left() -> None:
 
 
 def test_a_shuffle_whose_mask_names_a_lane_that_has_returned() -> None:
-    found = only(xray(returns_early, 1, 64, np.zeros(64, np.int64)), "barrier-divergence")
-    assert threads(found) == [((0, 0, 0), (32, 0, 0)), ((0, 0, 0), (40, 0, 0))]
-    assert found.message.endswith("names lane 8, which is not here: "
-                                  "thread 32 of block 0 waits, thread 40 has left")  # fmt: skip
+    """ "All non-exited threads named in mask" must come; lane 0, which all read, does."""
+    out = np.zeros(64, np.int64)
+    assert xray(returns_early, 1, 64, out).ok
+    assert out.tolist() == [0] * 32 + [32] * 8 + [0] + [32] * 23
+
+
+def sum_of_eleven(a, out, first, clean):
+    i = cuda.threadIdx.x
+    v = a[i] if i < 11 else int32(0)
+    if i < 11 or clean:
+        mask = FULL if clean else cuda.activemask()
+        step = first
+        while step:
+            v += cuda.shfl_down_sync(mask, v, step)
+            step //= 2
+        if i == 0:
+            out[0] = v
+
+
+def sum_after_others_left(a, out):
+    i = cuda.threadIdx.x
+    if i >= 16:
+        return
+    v = a[i]
+    step = 8
+    while step:
+        v += cuda.shfl_down_sync(FULL, v, step)
+        step //= 2
+    if i == 0:
+        out[0] = v
+
+
+def test_a_value_from_a_lane_that_takes_no_part_counts_where_it_is_used() -> None:
+    a = np.arange(32, dtype=np.int32)
+    report = xray(sum_of_eleven, 1, 32, a, np.zeros(1, np.int64), 8, False)
+    found = only(report, "uninitialized-read")
+    assert found.line == line(sum_of_eleven, "cuda.shfl_down_sync")
+    assert "thread 3 of block 0 takes the value of lane 11" in found.message
+    for kernel, args, wanted in (
+        (sum_of_eleven, (16, True), 55),
+        (sum_after_others_left, (), 120),  # lanes 8 to 15 get what nobody uses
+    ):
+        out = np.zeros(1, np.int64)
+        assert xray(kernel, 1, 32, a, out, *args).ok
+        assert out[0] == wanted
 
 
 def active_only(out):

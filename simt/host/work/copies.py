@@ -20,9 +20,11 @@ from simt.host.work.pinned import HostMemory
 from simt.host.work.queue import work_queue
 from simt.host.work.ranges import Access, of_array
 
-__all__ = ["copy_in", "copy_on_device", "copy_out"]
+__all__ = ["copy_in", "copy_on_device", "copy_out", "unread"]
 
 Array = np.ndarray[Any, Any]
+# what kernels wrote and nobody has read since, by the number of the allocation: where, and what
+unread: dict[int, tuple[str, int | None, str, str]] = {}
 
 
 def _device_name(where: Place, owner: Any, host: str = "") -> str:
@@ -57,6 +59,7 @@ def copy_in(part: Array, value: Any, stream: Any, owner: Any) -> None:
 
 def copy_out(target: Array, part: Array, stream: Any, owner: Any) -> None:
     """Copies `part` of the device array `owner` to a host array."""
+    unread.pop(owner.gpu_data.number, None)
     if work_queue.direct(stream):
         target[...] = part
         return
@@ -81,6 +84,7 @@ def copy_on_device(
     part: Array, source: Array, stream: Any, owner: Any, other: Any, *, waits: bool = False
 ) -> None:
     """Copies `source`, of the device array `other`, to `part` of the device array `owner`."""
+    unread.pop(other.gpu_data.number, None)
     if work_queue.direct(stream):
         part[...] = source
         owner.gpu_data.written = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,8 +15,10 @@ from simt.core.memory import View, views
 from simt.core.places import place
 from simt.frontend.typecheck import argument_types
 from simt.host.arguments import by_position, marshal
+from simt.host.device_array import DeviceNDArray
 from simt.host.overloads import error_for
 from simt.host.settings import checking, current_seed, keeps_going, listeners
+from simt.host.work.copies import unread
 from simt.host.work.operations import recording
 from simt.host.work.order import Task
 from simt.host.work.pinned import HostMemory
@@ -23,6 +27,7 @@ from simt.host.work.queue import WorkQueue, work_queue
 from simt.host.work.ranges import Access, AccessRanges, of_view
 from simt.machine.execution import LaunchResult, launch
 from simt.observers.observer import Observer
+from simt.observers.overlaps import Overlaps
 from simt.report.report import Report
 
 __all__ = [
@@ -75,6 +80,7 @@ class PreparedLaunch(Prepared):
         try:
             source = self.source = kernel.source
             self.take_shape(grid, block, watch)
+            self._overlap = sharedmem > 0 and _dynamic_arrays(source.tree) > 1
             if source.tree.args.vararg:
                 message = (
                     "*args in a kernel is not supported by the SIMT machine: name its arguments"
@@ -83,6 +89,9 @@ class PreparedLaunch(Prepared):
             if named:
                 raise Stop(by_position(source.name, source.parameters, next(iter(named))))
             self.marshalled = marshal(source.parameters, args, source.name, kernel.extensions)
+            self._device_arrays = {a.gpu_data.number for a in args if isinstance(a, DeviceNDArray)}
+            where = place() if self._device_arrays else None
+            self._place = (where.file, where.line) if where else ("", None)
             types = argument_types(self.marshalled.typed)
             self._overload = kernel.overload(types)
             self._overload.check_launch(self.shape[1])
@@ -108,6 +117,8 @@ class PreparedLaunch(Prepared):
         arguments = zip(self.source.parameters, values, strict=True)
         idle = program.idle(frozenset(name for name, v in arguments if views(v)))
         hazards = self.only is None and self.hazards
+        if self._overlap:
+            further = [*further, Overlaps()]
         observers = observers_of(
             program, *self.shape, values, counters=self.counters, recorder=self.recorder,
             hazards=hazards, further=further,
@@ -127,10 +138,21 @@ class PreparedLaunch(Prepared):
                     view.allocation.written = None
         overload.shared_bytes = max(overload.shared_bytes or 0, result.shared_bytes)
         result.findings[:0] = idle
+        for name, view, written in self.arrays() if hazards and self._device_arrays else ():
+            number = view.allocation.number
+            unread.pop(number, None)
+            if written and number in self._device_arrays:
+                unread[number] = (*self._place, self.source.name, name)
         if overload.unjudged is not None:
             result.findings.append(replace(overload.unjudged))
         marshalled.copy_back()
         return result
+
+
+def _dynamic_arrays(tree: ast.AST) -> int:
+    """How many arrays of dynamic shared memory a kernel makes."""
+    calls = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return sum(bool(re.search(r"^[\w.]*shared\.array\((shape=)?0,", call)) for call in calls)
 
 
 def launch_now(function: Callable[..., Any] | None, prepared: Prepared) -> None:

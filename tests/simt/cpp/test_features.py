@@ -207,9 +207,12 @@ __device__ int got(int* y) { int v; asm volatile("ld.relaxed.WHERE.global.s32 %0
     ("cta", 1, "put(y, t);", False),
     ("gpu", 4, "if (t == 40) put(y, 1); else if (y[0] > 9) y[1] = 1;", True),  # a plain read
     ("gpu", 4, "put(y, t); if (t == 3) y[0] = 7;", True),  # a plain write
-    ("gpu", 4, "*(volatile int*)y = t;", False),
+    ("gpu", 4, "*(volatile int*)y = t;", True),  # volatile is neither atomic nor in any order
     ("gpu", 4, "if (t == 40) *(volatile int*)y = 1; else if (*(volatile int*)y > 9) y[1] = 1;",
-     False),
+     False),  # but a flag may be volatile
+    ("gpu", 4, "if (t == 40) *(volatile int*)y = 1; else y[1] = *(volatile int*)y + 1;", True),
+    ("gpu", 2, "if (t == 0) { if (blockIdx.x) atomicExch(y, 1); else *(volatile int*)y = 2; }",
+     True),
     ("gpu", 4, "y[0] = t;", True),
     # a flag tells of what was written before it, where fences stand on both sides
     ("gpu", 2, "if (t == 0) { if (blockIdx.x == 0) { y[1] = 5; __threadfence(); put(y, 1); }"
@@ -227,11 +230,88 @@ def test_strong_operations_race_with_plain_ones_only(
     assert all("race on y[" in one for one in found)
 
 
+LOCK = "while (atomicCAS{0}(&y[1], 0, 1) != 0); {1} y[0] += 1; {2} atomicExch{0}(&y[1], 0);"
+B, D = "__threadfence_block();", "__threadfence();"
+
+
+@pytest.mark.parametrize(("grid", "body", "races"), [
+    (2, "if (t == 0) {" + LOCK.format("", D, D) + "}", False),
+    (2, "if (t == 0) {" + LOCK.format("", "", D) + "}", True),
+    (2, "if (t == 0) {" + LOCK.format("", D, "") + "}", True),
+    (2, "if (t == 0) {" + LOCK.format("", B, D) + "}", True),
+    # who takes it first without a fence could have taken it second
+    (2, f"if (t == 0) {{ if (blockIdx.x) {{ {LOCK.format('', D, D)} }}"
+     f"else {{ {LOCK.format('', '', D)} }} }}", True),
+    (2, "if (t == 0) {" + LOCK.format("_block", D, D) + "}", True),  # of each block's own
+    (1, f"if (t == 0) {{ {LOCK.format('_block', B, B)} }}"
+     f"else if (t == 32) {{ {LOCK.format('_block', B, B)} }}", False),
+    (2, "if (t == 0) atomicAdd_block(&y[0], 1);", True),
+    (1, "atomicAdd_block(&y[0], 1); atomicAdd(&y[0], 1);", False),
+    (2, "if (t == 0 && blockIdx.x == 0) atomicAdd_block(&y[0], 1); else atomicAdd(&y[0], 1);",
+     True),
+    # to a flag that is no lock
+    (2, "if (t == 0) { if (blockIdx.x == 0) { y[0] = 1; __threadfence(); atomicExch(&y[1], 1); }"
+     "else { while (atomicExch(&y[1], 0) == 0); y[2] = y[0]; } }", False),
+    (2, "if (t == 0) { if (blockIdx.x == 0) { y[0] = 1; __threadfence_block();"
+     "atomicExch(&y[1], 1); } else { while (atomicExch(&y[1], 0) == 0); y[2] = y[0]; } }", True),
+])  # fmt: skip
+def test_locks_and_flags_need_fences_and_atomics_that_reach_the_other(
+    grid: int, body: str, races: bool
+) -> None:
+    source = f"__global__ void k(int* y) {{ int t = threadIdx.x; {body} }}"
+    found = findings(carried_out(source, np.zeros(3, np.int32), grid=grid))
+    assert bool(found) == races
+    assert all("race on y[" in one for one in found)
+
+
+def test_volatile_orders_nothing_between_the_lanes_of_a_warp() -> None:
+    body = "__shared__ float s[64]; s[t] = v; __syncthreads(); if (t < 32) { volatile float* p = s;"
+    for end, races in (("", True), ("__syncwarp();", False)):
+        source = f"""__global__ void k(const float* x, float* y) {{
+            int t = threadIdx.x; float v = x[t]; {body} v = p[t] + p[t + 32]; {end}
+            p[t] = v; {end} v += p[t ^ 1]; {end} }} y[t] = v; }}"""
+        found = findings(carried_out(source, x, np.zeros(64, np.float32)))
+        assert bool(found) == races
+        assert all("race on s[" in one for one in found)
+
+
+@pytest.mark.parametrize(("body", "told"), [
+    # a compiler loads early what may not be needed: only what it is used for counts
+    ("int a[4]; for (int k = 0; k < n; ++k) a[k] = t; int v; asm volatile("
+     '"ld.local.s32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_local(a + 3)));'
+     "y[t] = n > 3 ? v : 7;", False),
+    ("int a[4]; for (int k = 0; k < n; ++k) a[k] = t; y[t] = a[3];", True),
+    ("int a[4]; for (int k = 0; k < n; ++k) a[k] = t; if (a[3] * 2 > 4) y[t] = 1;", True),
+    ("int a[4]; for (int k = 0; k < n; ++k) a[k] = t; y[(a[3] + 1) & 63] = 1;", True),
+    ("__shared__ int s[2]; atomicExch(&s[0], 1); __syncthreads(); y[t] = s[0];", False),
+    ("__shared__ int s[2]; y[t] = atomicExch(&s[0], 1);", True),
+    ("__shared__ int s[2]; atomicAdd(&s[0], 1); y[t] = 1;", True),
+    ("int v = t; if (t < 11) { v = __shfl_down_sync(__activemask(), v, 8);"
+     "v += __shfl_down_sync(__activemask(), v, 4); if (t == 0) y[0] = v; }", True),
+    ("int v = t; if (t % 32 >= 16) return; for (int d = 8; d; d /= 2)"
+     "v += __shfl_down_sync(~0u, v, d); if (t == 0) y[0] = v;", False),
+])  # fmt: skip
+def test_what_is_undefined_is_told_where_a_store_a_branch_or_an_address_needs_it(
+    body: str, told: bool
+) -> None:
+    source = f"__global__ void k(int n, int* y) {{ int t = threadIdx.x; {body} }}"
+    found = findings(carried_out(source, 3, np.zeros(64, np.int32)))
+    assert [("undefined" in f or "nobody has written" in f) for f in found] == [True] * told
+
+
 def test_a_loop_in_which_nothing_changes_ends_after_a_few_turns() -> None:
     source = "__global__ void k(int n, int* y) { for (int t = threadIdx.x; t < n;) y[t] = 1; }"
     report = carried_out(source, 32, np.zeros(32, np.int32), block=32)
     assert [f.kind for f in report.findings if f.severity == "error"] == ["no-progress"]
     assert report.totals.global_store_requests < 64  # one in each turn
+
+
+def test_a_loop_with_no_way_out_is_told_at_once() -> None:
+    source = "__global__ void k(int* y) { for (;;) atomicAdd(&y[0], 1); }"
+    found = findings(carried_out(source, np.zeros(1, np.int32), block=32))
+    assert found == ["line 1: this loop never ends: nothing in it leads out"]
+    source = "__global__ void k(int* y) { for (;;) if (atomicAdd(&y[0], 1) > 999) return; }"
+    assert findings(carried_out(source, np.zeros(1, np.int32), block=32)) == []
 
 
 FUNCTIONS = """

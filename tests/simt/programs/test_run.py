@@ -269,3 +269,11 @@ def test_what_nobody_waited_for_is_told_too(run):
     assert done.returncode == 1
     assert "reached" in done.stdout
     assert BEYOND in done.stderr
+
+
+def test_a_device_array_that_is_written_and_never_read_is_told_at_the_end(run):
+    told = "program.py:18: racy writes a, a device array, and nobody reads it afterwards"
+    for end, warned in (("", True), ("print(a.copy_to_host()[0])\n", False)):
+        done = run(f"racy[1, 1](a)\n{end}", options=["--sanitize"])
+        assert (told in done.stderr) == warned
+        assert done.returncode == 0
