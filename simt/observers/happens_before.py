@@ -96,7 +96,7 @@ class HappensBefore:
     def signal(self, m: Chunk, write: Write) -> None:
         """An atomic, lane by lane: publishes what they fenced before."""
         locks = write.swaps and write.used
-        if self.within_blocks is None and not locks:
+        if self.within_blocks is self.between_blocks is None and not locks:
             return
         within, between = self._parties(m)
         lanes, slots, _ = write.lanes

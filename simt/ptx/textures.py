@@ -202,7 +202,7 @@ class TextureAccess(MemoryAccess):
         self.mask = before if inside is True else split(before, inside)[0]
         try:
             if self.mask is not EMPTY:
-                raw = self.load("global", address, 0, stored, texels.channels)
+                raw = self.rely(self.load("global", address, 0, stored, texels.channels))
                 raw = texture.values(raw if texels.channels > 1 else raw[..., None])
                 values = np.zeros((*raw.shape[:-1], 4), raw.dtype)
                 values[..., : texels.channels] = raw
@@ -224,7 +224,7 @@ class TextureAccess(MemoryAccess):
             before, part = self.mask, np.zeros((1, 1, count), dtype)
             self.mask = split(before, ~outside)[0]
             if self.mask is not EMPTY:
-                values = self.load("global", address, 0, dtype, count)
+                values = self.rely(self.load("global", address, 0, dtype, count))
                 part = values if count > 1 else values[..., None]
                 part = np.where(outside[..., None], dtype.type(0), part)
             self.mask = before
