@@ -238,13 +238,16 @@ def _judged(
 ) -> Generator[tuple[Task, Verdict, str], None, None]:
     """Each task as soon as it is judged, with its verdict and which walls its answer lacked."""
     idle: SimpleQueue[tuple[Confinement, Worker | None]] = SimpleQueue()
+    started: list[Worker] = []
 
     def judged(task: Task) -> tuple[Task, Verdict, str]:
         verdict, lacks = Verdict(find(task[1]).name, False, "not judged"), ""
         boxed, worker = idle.get()
         try:
             for _ in range(TRIES):
-                worker = worker or Worker(boxed)
+                if worker is None:
+                    worker = Worker(boxed)
+                    started.append(worker)
                 try:
                     verdict, lacks = worker.verdict(*task)
                     break
@@ -276,7 +279,11 @@ def _judged(
         finally:
             for future in futures:
                 future.cancel()
-            wait(futures)  # a judge is killed when the thread that started it ends
+            force = False  # a judge is killed when the thread that started it ends: wait for them
+            while wait(futures, 0.5 * force).not_done:  # somebody interrupts it
+                for worker in started:
+                    worker.stop(force=force)
+                force = True
             for _ in range(count):
                 _, worker = idle.get_nowait()
                 if worker is not None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -36,7 +38,8 @@ class Box:
         self._limits = limits  # of all its processes together
         self.ended = ""  # why: a limit that it passed, or "ended" where it did so itself
         self.notes: dict[str, str] = {}  # what it did that is worth telling, and with what
-        self._base = _usage(self._pid, 1)[0]
+        # with all that is loaded; once roughly, and as what processes share is counted once
+        self._base = [_usage(self._pid, 1, size)[0] for size in (_private, _proportional)]
         self._over = threading.Event()
         # what it waits for a core does not count; but it may make itself wait, with its children
         self._last = time.monotonic() + PATIENCE * limits.seconds + 60
@@ -89,13 +92,17 @@ class Box:
             with suppress(OSError):  # nothing is there now
                 while printed <= most and (part := os.read(self._output, 1 << 16)):
                     printed += len(part)  # it is read away, so that nobody waits for room
-            memory, processes = _usage(self._pid, self._limits.processes)
-            memory -= self._base * max(1, processes)
+            memory, processes = _usage(self._pid, self._limits.processes, _private)
+            most_memory = self._limits.memory_mib * MIB
+            over = memory - self._base[0] > most_memory
+            if over and processes > 1:
+                memory = _usage(self._pid, self._limits.processes, _proportional)[0]
+                over = memory - self._base[1] > most_memory
             passed = {
                 "output": printed > most,
                 "processes": processes > self._limits.processes,
                 "time": time.monotonic() > self._last,
-                "memory": memory > self._limits.memory_mib * MIB,
+                "memory": over,
             }
             if any(passed.values()):
                 self.ended = self.ended or next(limit for limit, over in passed.items() if over)
@@ -113,15 +120,26 @@ def _lives(pid: int) -> bool:
     return not _read(f"/proc/{pid}/stat").rpartition(")")[2].startswith(" Z")
 
 
-def _usage(pid: int, most: float) -> tuple[int, int]:
-    """Bytes of memory of its own, and number, of a process with its children; until too many."""
+def _private(process: int) -> int:
+    """Bytes of memory that are no file's; what it shares with its copies among them."""
+    sizes = _read(f"/proc/{process}/statm").split()
+    return (int(sizes[1]) - int(sizes[2])) * PAGE if sizes else 0
+
+
+def _proportional(process: int) -> int:
+    """The same, with its part of what it shares with its copies; it takes longer to find out."""
+    found = re.search(r"^Pss_Anon: *(\d+)", _read(f"/proc/{process}/smaps_rollup"), re.MULTILINE)
+    return int(found[1]) << 10 if found else _private(process)
+
+
+def _usage(pid: int, most: float, size: Callable[[int], int]) -> tuple[int, int]:
+    """Bytes of memory, and number, of a process with its children; until too many."""
     memory, count = 0, 0
     waiting = [pid]
     while waiting and count <= most:
         process = waiting.pop()
         count += 1
-        sizes = _read(f"/proc/{process}/statm").split()
-        memory += (int(sizes[1]) - int(sizes[2])) * PAGE if sizes else 0
+        memory += size(process)
         with suppress(OSError):  # it has ended
             for task in os.scandir(f"/proc/{process}/task"):
                 waiting += map(int, _read(f"{task.path}/children").split())
