@@ -178,6 +178,13 @@ def test_a_hostile_submission_costs_itself_only(judge, folder, tmp_path, text, k
 
 
 @walled
+def test_a_notebooks_limit_of_memory_is_not_told_where_another_holds(judge, tmp_path):
+    text = "def matmul_flops(m, n, p):\n    return bytearray(1 << 40)\n"
+    found = verdict(judge, tmp_path, text)
+    assert found.kind == "memory"
+    assert "it takes more memory than it may; does" in found.hint
+
+
 def test_what_it_did_is_named(judge, tmp_path):
     text = "import os, gpulearn as gl\ndef matmul_flops(m, n, p):\n    {}\n    return 2 * m * n * p"
     for line, note in (
