@@ -67,19 +67,20 @@ def points_of(assignments: Iterable[Assignment]) -> dict[str, float]:
 
 
 def notebooks_in(folder: Path | None = None) -> dict[str, Path]:
-    """Name of each notebook of a folder, or else of this checkout → its file."""
-    place = folder or Path(gpulearn.__file__).parents[1] / "notebooks"
-    files = {f.stem: f for f in sorted(place.glob("*.ipynb")) if STORED.fullmatch(f.name)}
-    if files:
-        return files
+    """Name of each notebook of a folder → its file; or of the checkout, ours or where we are."""
+    here = Path(gpulearn.__file__).parents[1] / "notebooks", Path("notebooks")
+    for place in [folder] if folder else here:
+        files = {f.stem: f for f in sorted(place.glob("*.ipynb")) if STORED.fullmatch(f.name)}
+        if files:
+            return files
     if folder:
         raise BadInput(
             f"{str(folder)!r} holds no notebook of the course: give the folder in which "
             f"03_threads_blocks_grids.ipynb lies."
         )
     raise BadInput(
-        "The notebooks do not come with the installed package: clone the project and give "
-        "the folder that holds them, --from gpulearn/notebooks."
+        "The notebooks do not come with the installed package: run this in a clone of the "
+        "project, or give the folder that holds them, --from gpulearn/notebooks."
     )
 
 
