@@ -41,8 +41,6 @@ SECURE = 0x2F  # root is nobody special, and that stays so
 WITHOUT = "GPULEARN_GRADE_NO_WALLS"  # set where namespaces are there and do not work
 MIN_PIDS = 301  # the kernel takes no less
 DEVICES = ("null", "full", "random", "urandom")  # zero, shared, is memory that nobody counts
-# where sockets of other programs lie, which no read-only mount closes
-SOCKETS = ("/run", "/var/run", "/tmp", "/var/tmp")
 
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 SECCOMP_ERRNO, SECCOMP_ALLOW = 0x50000, 0x7FFF0000
@@ -56,8 +54,9 @@ REFUSED = {
     "aarch64": (0xC00000B7, (279, 447, 194, 190, 186, 425, 217, 218, 219), 222),
 }
 
-# where people's files lie, and the system's own settings; of those, what programs need is seen
-HOMES = ("/home", "/root", "/srv", "/mnt", "/media", "/var", "/etc")
+# where people's files lie, sockets of other programs, which no read-only mount closes, and the
+# system's settings, of which programs need some
+HIDDEN = ("/home", "/root", "/srv", "/mnt", "/media", "/run", "/tmp", "/var", "/etc")
 SETTINGS = ("alternatives", "hosts", "ld.so.cache", "nsswitch.conf")
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -133,13 +132,13 @@ def confine(confinement: Confinement, *, walls: bool) -> None:
     if walls:
         _mount_all(confinement)
         _loopback_up()
-        for name in ("max_user_namespaces", "max_mnt_namespaces"):  # none within
-            with suppress(OSError):
-                Path(f"/proc/sys/user/{name}").write_text("0")
+        most = {"user/max_user_namespaces": 0, "user/max_mnt_namespaces": 0}  # none within
         release = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
         if release >= (6, 14):  # from which on it is the namespace's own; else everybody's
+            most["kernel/pid_max"] = MIN_PIDS
+        for name, number in most.items():
             with suppress(OSError):
-                Path("/proc/sys/kernel/pid_max").write_text(str(MIN_PIDS))
+                Path("/proc/sys", name).write_text(str(number))
         _attributes("/proc", set_=MS_RDONLY)
     home = confinement.box / "home"
     home.mkdir(exist_ok=True)

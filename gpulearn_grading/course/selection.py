@@ -73,14 +73,9 @@ def notebooks_in(folder: Path | None = None) -> dict[str, Path]:
         files = {f.stem: f for f in sorted(place.glob("*.ipynb")) if STORED.fullmatch(f.name)}
         if files:
             return files
-    if folder:
-        raise BadInput(
-            f"{str(folder)!r} holds no notebook of the course: give the folder in which "
-            f"03_threads_blocks_grids.ipynb lies."
-        )
     raise BadInput(
-        "The notebooks do not come with the installed package: run this in a clone of the "
-        "project, or give the folder that holds them, --from gpulearn/notebooks."
+        f"{str(place)!r} holds no notebook of the course: run this in a clone of the project, or "
+        f"give the folder in which 03_threads_blocks_grids.ipynb lies, --from gpulearn/notebooks."
     )
 
 

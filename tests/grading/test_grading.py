@@ -18,7 +18,6 @@ import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from xml.etree import ElementTree
 
 import pytest
 
@@ -317,8 +316,8 @@ def test_memory_that_processes_share_counts_once():
     """A parent's 200 MiB, which its three children only have, and 100 MiB of each of them."""
     code = """
         import os, signal
-        from gpulearn_grading.apart.box import _private, _proportional, _usage
-        before, kept = _usage(os.getpid(), 9, _proportional)[0], b"1" * (200 << 20)
+        from gpulearn_grading.apart.box import _private, _proportional, _tree
+        before, kept = _proportional(os.getpid()), b"1" * (200 << 20)
         read, write = os.pipe()
         children = []
         for _ in range(3):
@@ -330,7 +329,7 @@ def test_memory_that_processes_share_counts_once():
         for _ in children:
             os.read(read, 1)
         for size in (_private, _proportional):
-            print((_usage(os.getpid(), 9, size)[0] - before) >> 20)
+            print((sum(map(size, _tree(os.getpid(), 9))) - before) >> 20)
         for child in children: os.kill(child, signal.SIGKILL)
     """
     each, once = map(int, python(code).stdout.split())
@@ -558,8 +557,6 @@ def test_a_folder_is_graded_and_not_twice(classroom, tmp_path, capsys, monkeypat
     data = json.loads(output.with_suffix(".json").read_text())
     assert [one["student"] for one in data["students"]] == ["=cy", "ann", "bob"]
     assert data["most"] == 5
-    suites = ElementTree.parse(output.with_suffix(".xml")).getroot()
-    assert [one.get("failures") for one in suites] == ["2", "1", "2"]
     page = output.with_suffix(".html").read_text()
     assert "each also takes an addition" in page
     assert "http" not in page.replace("http-equiv", "")
