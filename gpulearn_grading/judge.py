@@ -124,10 +124,8 @@ class Judge:
         share = 1.0 if passed else self._share
         if exercise.file:  # which the student does not have
             hint = re.sub(r" gl\.case\([^)]*\) gives its inputs\.", "", hint)
-        # of a notebook's limit; an answer has another here
-        hint = re.sub(
-            r"takes more than [\d.]+ GiB( of memory)?", "takes more memory than it may", hint
-        )
+        # which is a notebook's limit
+        hint = re.sub("more than [\\d.]+ GiB( of memory)?", "more memory than it may", hint)
         hint = shorten(hint, 4000)
         return Verdict(exercise.name, passed, kind, hint, seconds, reported, remarks, share)
 

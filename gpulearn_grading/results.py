@@ -185,10 +185,9 @@ def where_to_read(exercise: str) -> str:
     topic = places().get(exercise)
     if topic is None:
         return ""
-    checkouts = Path(gpulearn.__file__).parents[1], Path()  # where the package or we are
-    files = [folder / "notebooks" / f"{topic.NOTEBOOK}.ipynb" for folder in checkouts]
-    file = next((file for file in files if file.is_file()), None)
-    cells = json.loads(file.read_text(encoding="utf-8"))["cells"] if file else []
+    file = Path("notebooks", f"{topic.NOTEBOOK}.ipynb")  # where the package or we are
+    file = next(filter(Path.is_file, (Path(gpulearn.__file__).parents[1] / file, file)), Path())
+    cells = json.loads(file.read_text(encoding="utf-8"))["cells"] if file.name else []
     text = "\n".join("".join(each["source"]) for each in cells)
     before, found, _ = text.partition(f"# Exercise: {exercise}\n")
     sections = re.findall("^## (.+)", before, re.MULTILINE)

@@ -116,16 +116,12 @@ def assignments(
             else:
                 with suppress(MissingPackage):
                     optional[exercise] = find(exercise)
-        points = _points(counting, settings)
+        points = {exercise: settings.points(exercise, 1) for exercise in counting}
         selected.append(Assignment(name, read[name], counting, points, optional))
     named = Counter([*inside, *(find(place).name for place in dict.fromkeys(outside))])
     if twice := [name for name, count in named.items() if count > 1]:
         raise BadInput(f"Two exercises are called {twice[0]}: leave one of them out.")
     return [*selected, *_own(outside, settings, names)]
-
-
-def _points(exercises: Iterable[str], settings: GradingSettings) -> dict[str, float]:
-    return {name: settings.weights.get(name, 1.0) for name in exercises}
 
 
 def _notebook(text: str, files: Mapping[str, Path]) -> str:
@@ -177,7 +173,7 @@ def _own(
             name=path.stem,
             notebook=_own_notebook(path.stem, these.values()),
             exercises=these,
-            points=_points(these, settings),
+            points={exercise: settings.points(exercise, 1) for exercise in these},
             file=path,
         )
         for path, these in files.items()
