@@ -280,8 +280,8 @@ def _judged(
                 future.cancel()
             force = False  # a judge is killed when the thread that started it ends: wait for them
             while wait(futures, 0.5 * force).not_done:  # somebody interrupts it
-                for worker in started:
-                    worker.stop(force=force)
+                for judge in started:
+                    judge.stop(force=force)
                 force = True
             for _ in range(count):
                 _, worker = idle.get_nowait()
