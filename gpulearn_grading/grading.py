@@ -280,7 +280,7 @@ def _judged(
                 future.cancel()
             force = False  # a judge is killed when the thread that started it ends: wait for them
             while wait(futures, 0.5 * force).not_done:  # somebody interrupts it
-                for judge in started:
+                for judge in list(started):
                     judge.stop(force=force)
                 force = True
             for _ in range(count):
