@@ -2,10 +2,9 @@
 
 Each student's notebook, `.py` file or folder is read, and each answer judged as `gl.check` judges
 it, in a process of its own without network, with limits of time, memory, processes, files and
-output. Beside the CSV stand the same results as JSON, as JUnit's XML, and as pages to read, the
-list of students, and the points as Canvas or Moodle imports them. Whoever stops it can go on
-later: the journal beside the results holds what is done. The status is 1 if an answer could not be
-judged or a file not be written, and 2 if the folder or the settings cannot be read.
+output. Beside the CSV stand the same results as JSON and as pages to read, the list of students,
+and the points as Canvas or Moodle imports them. Whoever stops it can go on later. The status is 1
+if an answer could not be judged or a file not be written, 2 if folder or settings cannot be read.
 """
 
 from __future__ import annotations

@@ -20,8 +20,9 @@ from tempfile import TemporaryDirectory
 import simt
 from gpulearn.errors import BadInput
 from gpulearn.judge.catalogue import find, places
+from gpulearn_grading.apart.box import MAX_NOTES
 from gpulearn_grading.apart.limits import Confinement
-from gpulearn_grading.apart.sandbox import HOMES, SOCKETS
+from gpulearn_grading.apart.sandbox import HIDDEN
 from gpulearn_grading.judge import Verdict, Worker, WorkerLost
 from gpulearn_grading.plain import one_line, plain
 from gpulearn_grading.roster import Student, attempts, enrolled, numbered
@@ -32,7 +33,6 @@ from simt.device.selection import cores
 
 TRIES = 2  # of an answer at which a judge got lost
 MAX_HINT, MAX_NOTE = 2000, 300  # characters
-MAX_NOTES = 20  # of an answer
 STUDENTS = ".students.csv"  # of the list of students, beside the results
 Task = tuple[Submission, str]  # what is judged, and the place of the exercise
 
@@ -238,6 +238,7 @@ def _judged(
 ) -> Generator[tuple[Task, Verdict, str], None, None]:
     """Each task as soon as it is judged, with its verdict and which walls its answer lacked."""
     idle: SimpleQueue[tuple[Confinement, Worker | None]] = SimpleQueue()
+    started: set[Worker] = set()
 
     def judged(task: Task) -> tuple[Task, Verdict, str]:
         verdict, lacks = Verdict(find(task[1]).name, False, "not judged"), ""
@@ -245,6 +246,7 @@ def _judged(
         try:
             for _ in range(TRIES):
                 worker = worker or Worker(boxed)
+                started.add(worker)
                 try:
                     verdict, lacks = worker.verdict(*task)
                     break
@@ -276,7 +278,11 @@ def _judged(
         finally:
             for future in futures:
                 future.cancel()
-            wait(futures)  # a judge is killed when the thread that started it ends
+            force = False  # a judge is killed when the thread that started it ends: wait for them
+            while wait(futures, 0.5 * force).not_done:  # somebody interrupts it
+                for judge in list(started):
+                    judge.stop(force=force)
+                force = True
             for _ in range(count):
                 _, worker = idle.get_nowait()
                 if worker is not None:
@@ -287,5 +293,5 @@ def hidden(folder: Path, results: Path, settings: GradingSettings) -> list[Path]
     """Folders that are to look empty; of Python and the package in them, only these are seen."""
     own = [Path(place.rpartition(":")[0]).parent for place in settings.exercises if ":" in place]
     own += [settings.file.parent] if settings.file else []
-    candidates = [*map(Path, (*SOCKETS, *HOMES)), Path.home(), folder, results, *own]
+    candidates = [*map(Path, HIDDEN), Path.home(), folder, results, *own]
     return list(dict.fromkeys(path.resolve() for path in candidates if path.is_dir()))

@@ -124,6 +124,8 @@ class Judge:
         share = 1.0 if passed else self._share
         if exercise.file:  # which the student does not have
             hint = re.sub(r" gl\.case\([^)]*\) gives its inputs\.", "", hint)
+        # which is a notebook's limit
+        hint = re.sub("more than [\\d.]+ GiB( of memory)?", "more memory than it may", hint)
         hint = shorten(hint, 4000)
         return Verdict(exercise.name, passed, kind, hint, seconds, reported, remarks, share)
 
@@ -285,6 +287,10 @@ class Worker:
             raise WorkerLost("the judge ended") from None
         return Verdict(**{**reply, "notes": tuple(reply["notes"])}), lacks
 
+    def stop(self, *, force: bool) -> None:
+        """End the judge while it is at work; who waits for its verdict is told that it is lost."""
+        (self._process.kill if force else self._process.terminate)()
+
     def close(self) -> None:
         """End the judge, and all that it has started."""
         self._channel.end.close()
@@ -302,25 +308,22 @@ class WorkerLost(Exception):  # noqa: N818 - it says what happened
 def main(end: Connection) -> None:
     """Judge what comes, answer by answer, until the grader is gone."""
     sandbox.bury_with(os.getppid())
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is ended first
     if sys.platform == "linux":
         sandbox.libc.prctl(sandbox.PR_SET_DUMPABLE, 0, 0, 0, 0)  # nobody looks into the judge
     confinement = end.recv()
-    judge = Judge(confinement)
-    # what answers send may be large once it is read; an answer's own limit is no business of this
-    if sys.platform == "linux":
-        more = max(confinement.limits.memory_mib, Limits().memory_mib)
-        most = data_bytes() + int(more * MIB)
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     channel = MessageChannel(end)
-    try:
+    ended = contextlib.suppress(EOFError, ChannelClosed, KeyboardInterrupt)
+    with ended, contextlib.closing(Judge(confinement)) as judge:
+        # what answers send may be large once read; an answer's own limit is no business of this
+        if sys.platform == "linux":
+            more = max(confinement.limits.memory_mib, Limits().memory_mib)
+            most = data_bytes() + int(more * MIB)
+            resource.setrlimit(resource.RLIMIT_DATA, (most, most))
         while True:
             submission, place = end.recv()
             verdict = dataclasses.asdict(judge.verdict(place, read(submission)))
             channel.send({**verdict, "lacks": judge.lacks})
-    except (EOFError, ChannelClosed):
-        pass
-    finally:
-        judge.close()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpulearn.require import shorten
 
-FORMULA = ("=", "+", "-", "@")  # how a formula begins
+FORMULA = tuple("=+-@＝＋－＠")  # how a formula begins; some spreadsheets take the wide ones too
 
 
 def plain(text: str) -> str:

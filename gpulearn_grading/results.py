@@ -1,4 +1,4 @@
-"""Results of a grading as files: CSV, JSON, JUnit's XML, a page of all and one of each student.
+"""Results of a grading as files: CSV, JSON, a page of all and one of each student.
 
 The pages load nothing from anywhere.
 """
@@ -16,7 +16,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from xml.etree import ElementTree
 
 import gpulearn
 from gpulearn.judge.catalogue import places
@@ -48,7 +47,6 @@ def write(grading: Grading, output: Path) -> list[str]:
     texts: dict[Path, Callable[[], str]] = {
         output: lambda: _csv(_rows(grading)),
         output.with_suffix(".json"): lambda: _json(grading),
-        output.with_suffix(".xml"): lambda: _junit(grading),
         output.with_suffix(".html"): lambda: page(grading),
         output.with_suffix(STUDENTS): lambda: _csv(_students(grading)),
         output.with_suffix(".lms.csv"): lambda: _csv(_lms(grading)),
@@ -127,28 +125,6 @@ def _json(grading: Grading) -> str:
     return json.dumps(data, indent=1, default=dataclasses.asdict) + "\n"
 
 
-def _junit(grading: Grading) -> str:
-    """A suite for each student and a case for each exercise, as CI servers read them."""
-    root = ElementTree.Element("testsuites", name="gpulearn grade")
-    for student in grading.students:
-        name, verdicts = student.student, student.verdicts
-        wrong = sum(not v.passed for v in verdicts)
-        errors = sum(v.kind == "not judged" for v in verdicts)
-        suite = ElementTree.SubElement(
-            root, "testsuite", name=name, tests=str(len(verdicts)), failures=str(wrong - errors),
-            errors=str(errors), time=f"{sum(v.seconds for v in verdicts):.2f}",
-        )  # fmt: skip
-        for v in verdicts:
-            about = {"classname": name, "name": v.exercise, "time": f"{v.seconds:.2f}"}
-            case = ElementTree.SubElement(suite, "testcase", about)
-            if not v.passed:
-                word = "error" if v.kind == "not judged" else "failure"
-                ElementTree.SubElement(case, word, type=v.kind, message=v.hint)
-            if v.notes:
-                ElementTree.SubElement(case, "system-out").text = "\n".join(v.notes)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, "unicode")
-
-
 def page(grading: Grading) -> str:
     """Scores, the commonest wrong answers by hint, and what to look at."""
     names, students = grading.exercises, grading.students
@@ -209,8 +185,9 @@ def where_to_read(exercise: str) -> str:
     topic = places().get(exercise)
     if topic is None:
         return ""
-    file = Path(gpulearn.__file__).parents[1] / "notebooks" / f"{topic.NOTEBOOK}.ipynb"
-    cells = json.loads(file.read_text(encoding="utf-8"))["cells"] if file.is_file() else []
+    file = Path("notebooks", f"{topic.NOTEBOOK}.ipynb")  # where the package or we are
+    file = next(filter(Path.is_file, (Path(gpulearn.__file__).parents[1] / file, file)), Path())
+    cells = json.loads(file.read_text(encoding="utf-8"))["cells"] if file.name else []
     text = "\n".join("".join(each["source"]) for each in cells)
     before, found, _ = text.partition(f"# Exercise: {exercise}\n")
     sections = re.findall("^## (.+)", before, re.MULTILINE)

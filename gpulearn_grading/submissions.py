@@ -13,6 +13,7 @@ import tokenize
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 from gpulearn.errors import BadInput
@@ -22,14 +23,19 @@ KINDS = (".ipynb", ".py")
 ARCHIVES = (".zip", ".tar", ".gz", ".7z", ".rar")
 MAX_BYTES = 20 << 20  # of one file; beyond, it is no notebook that a person wrote
 MAX_CODE = 256 << 10  # characters of its code; to read them takes a thousand times as much memory
+MAX_ALL = 4  # times as much has a student's submission in all
 MAX_DEPTH = 250  # of a syntax tree; Python's own functions on trees take some calls for each level
 MAX_FILES = 50
+MAX_LISTED = 1000  # files and folders of a student that are looked at
+MAX_MAGICS = 16  # of a cell, of which each is tried
 # what IPython reads and Python does not: magics, shell commands, questions
 MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|\w[\w.]*\?{1,2}[^\S\n]*)$")
 ASSIGNED = re.compile(r"^([ \t]*\w+[ \t]*=[ \t]*)[%!].*$")  # and what a name is given by them
 SLOW = ("punycode", "idna")  # to decode them takes a time that grows with the square
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")  # as Python counts lines
 NO_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
+# what comes of a file that is no notebook or script
+UNREADABLE = (OSError, TypeError, KeyError, AttributeError, *NO_PYTHON[1:])
 CELL_MAGIC = re.compile(r"%%(?:time|timeit|prun|capture)\b.*\n")  # what follows is plain Python
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)  # as editors mark cells in a .py file
@@ -161,10 +167,11 @@ def students(
         within = [entry]
         try:
             if entry.is_dir() and not entry.is_symlink():
-                within = [p for p in sorted(entry.rglob("*")) if p.is_symlink() or not p.is_dir()]
-            names = {path: path.relative_to(folder).parts for path in within}
-            shown = [path for path in within if not any(n.startswith(".") for n in names[path])]
-            reasons = {path: _no_code(path, own) for path in shown}
+                listed = list(islice(_listed(entry), MAX_LISTED + 1))
+                if len(listed) > MAX_LISTED:
+                    left_out[entry] = f"of more than {MAX_LISTED} files and folders the first count"
+                within = [p for p in listed[:MAX_LISTED] if p.is_symlink() or not p.is_dir()]
+            reasons = {path: _no_code(path, own) for path in within}
         except (OSError, RecursionError) as error:  # such as a path that is too long
             why = getattr(error, "strerror", "its folders are nested too deep")
             left_out[entry] = f"it cannot be read ({why})"
@@ -188,6 +195,15 @@ def students(
     return submissions, left_out
 
 
+def _listed(folder: Path) -> Iterator[Path]:
+    """What lies in a folder and those in it, in order; nothing that begins with a dot."""
+    for path in sorted(islice(folder.iterdir(), MAX_LISTED * 10)):
+        if not path.name.startswith("."):
+            yield path
+            if path.is_dir() and not path.is_symlink():
+                yield from _listed(path)
+
+
 def _no_code(path: Path, own: Collection[str]) -> str:
     """Why a path is no file with code, or ""."""
     if path.is_symlink():
@@ -204,13 +220,19 @@ def _no_code(path: Path, own: Collection[str]) -> str:
 def read(submission: Submission) -> SubmittedCode:
     """The code of a submission, statement by statement; nothing of it is run."""
     code = SubmittedCode()
-    for path in submission.files:
+    bytes_left, code_left = MAX_ALL * MAX_BYTES, MAX_ALL * MAX_CODE
+    for path in reversed(submission.files):  # the last modified ones have room first
         try:
+            bytes_left -= path.stat().st_size
+            if min(bytes_left, code_left) < 0:
+                raise ValueError("there is too much in the later files")
             cells = list(_cells(path))
-            if sum(map(len, cells)) > MAX_CODE:
+            code_left -= (length := sum(map(len, cells)))
+            if length > MAX_CODE:
                 raise ValueError(f"its code is longer than {MAX_CODE >> 10} KiB")
-        except (OSError, ValueError, TypeError, KeyError, RecursionError, AttributeError) as error:
-            code.unread.append((f"{path.name} cannot be read ({shorten(str(error), 120)})", ""))
+        except UNREADABLE as error:
+            why = shorten(str(error), 120) or "it takes too much memory"
+            code.unread.append((f"{path.name} cannot be read ({why})", ""))
             continue
         code.files[path] = []
         for cell in cells:
@@ -222,6 +244,7 @@ def read(submission: Submission) -> SubmittedCode:
                 code.unread.append((str(error), cell))
         if path.suffix.lower() == ".py":
             code.modules[path] = "\n".join(cells)
+    code.files = dict(reversed(code.files.items()))
     return code
 
 
@@ -258,7 +281,7 @@ def _without_magics(source: str) -> str:
     lines = source.split("\n")
     plain = [ASSIGNED.sub(r"\1None", MAGIC.sub(r"\1pass", line)) for line in lines]
     magics = [n for n, line in enumerate(lines) if plain[n] != line]
-    many = len(magics) * len(source) > 16 * MAX_CODE  # to look at each would take minutes
+    many = len(magics) > MAX_MAGICS  # to look at each would take long
     for number in magics:
         # else the line goes on with an expression or a text
         if many or _is_python("\n".join([*lines[:number], plain[number]])):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -18,7 +19,7 @@ from gpulearn_grading.apart.limits import MIB, Limits
 from gpulearn_grading.apart.server import Server
 from simt.device.selection import waited_seconds
 
-LOOK_SECONDS = 0.05
+LOOK_SECONDS = 0.02
 MAX_NOTES = 20  # of kinds there are fewer
 PATIENCE = 6  # times its seconds, all in all: a demand has three times as long as the cases
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -36,7 +37,7 @@ class Box:
         self._limits = limits  # of all its processes together
         self.ended = ""  # why: a limit that it passed, or "ended" where it did so itself
         self.notes: dict[str, str] = {}  # what it did that is worth telling, and with what
-        self._base = _usage(self._pid, 1)[0]
+        self._base = _private(self._pid), _proportional(self._pid)  # with all that is loaded
         self._over = threading.Event()
         # what it waits for a core does not count; but it may make itself wait, with its children
         self._last = time.monotonic() + PATIENCE * limits.seconds + 60
@@ -85,17 +86,21 @@ class Box:
 
     def _watch(self) -> None:
         printed, most = 0, int(self._limits.output_mib * MIB)
+        most_memory = int(self._limits.memory_mib * MIB)
         while not self._over.wait(LOOK_SECONDS):
             with suppress(OSError):  # nothing is there now
                 while printed <= most and (part := os.read(self._output, 1 << 16)):
                     printed += len(part)  # it is read away, so that nobody waits for room
-            memory, processes = _usage(self._pid, self._limits.processes)
-            memory -= self._base * max(1, processes)
+            processes = _tree(self._pid, self._limits.processes)
+            sizes = [_private(process) - self._base[0] for process in processes]
+            memory = sum(size for size in sizes if size > 0)  # or more: what a copy shares counts 0
+            if memory <= most_memory < sum(sizes) + self._base[0] * (len(sizes) - 1):
+                memory = sum(map(_proportional, processes)) - self._base[1]
             passed = {
                 "output": printed > most,
-                "processes": processes > self._limits.processes,
+                "processes": len(processes) > self._limits.processes,
                 "time": time.monotonic() > self._last,
-                "memory": memory > self._limits.memory_mib * MIB,
+                "memory": memory > most_memory,
             }
             if any(passed.values()):
                 self.ended = self.ended or next(limit for limit, over in passed.items() if over)
@@ -104,28 +109,32 @@ class Box:
 
 
 def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return not _read(f"/proc/{pid}/stat").rpartition(")")[2].startswith(" Z")
+    state = _read(f"/proc/{pid}/stat").rpartition(")")[2]
+    return bool(state) and not state.startswith(" Z")
 
 
-def _usage(pid: int, most: float) -> tuple[int, int]:
-    """Bytes of memory of its own, and number, of a process with its children; until too many."""
-    memory, count = 0, 0
-    waiting = [pid]
-    while waiting and count <= most:
-        process = waiting.pop()
-        count += 1
-        sizes = _read(f"/proc/{process}/statm").split()
-        memory += (int(sizes[1]) - int(sizes[2])) * PAGE if sizes else 0
+def _private(process: int) -> int:
+    """Bytes of memory that are no file's; what it shares with its copies among them."""
+    sizes = _read(f"/proc/{process}/statm").split()
+    return (int(sizes[1]) - int(sizes[2])) * PAGE if sizes else 0
+
+
+def _proportional(process: int) -> int:
+    """The same, with its part of what it shares with its copies; it takes longer to find out."""
+    found = re.search(r"^Pss_Anon: *(\d+)", _read(f"/proc/{process}/smaps_rollup"), re.MULTILINE)
+    return int(found[1]) << 10 if found else _private(process)
+
+
+def _tree(pid: int, most: float) -> list[int]:
+    """A process with its children, and theirs; until they are too many."""
+    found = [pid]
+    for process in found:
         with suppress(OSError):  # it has ended
             for task in os.scandir(f"/proc/{process}/task"):
-                waiting += map(int, _read(f"{task.path}/children").split())
-    return memory, count
+                found += map(int, _read(f"{task.path}/children").split())
+        if len(found) > most:
+            break
+    return found
 
 
 def _read(path: str) -> str:

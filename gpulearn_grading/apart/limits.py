@@ -26,3 +26,4 @@ class Confinement(NamedTuple):
     hidden: list[Path]  # folders and files that look empty to it
     box: Path  # an empty folder, in which it finds its home
     limits: Limits
+    seen: tuple[Path, ...] = ()  # what lies in hidden folders and is seen all the same

@@ -20,10 +20,11 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
 from typing import Any
 
-from gpulearn.errors import MissingPackage
+from gpulearn.errors import KernelError, MissingPackage
 from gpulearn_grading.apart import sandbox, student
 from gpulearn_grading.apart.channel import ChannelClosed, MessageChannel, start
 from gpulearn_grading.apart.limits import Confinement
+from simt.programs.cuda.nvcc import runtime_library
 
 # what answers use; so that a copy need not load it
 PRELOADED = (
@@ -74,6 +75,8 @@ def main(channel: MessageChannel) -> None:
     sandbox.bury_with(os.getppid())
     confinement: Confinement = channel.end.recv()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the grader's to deal with
+    with suppress(MissingPackage, KernelError):  # whole CUDA programs are linked with it
+        confinement = confinement._replace(seen=(runtime_library(),))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system buries the copies
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

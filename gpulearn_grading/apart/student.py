@@ -18,10 +18,10 @@ import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from gpulearn.errors import KernelError
@@ -153,12 +153,11 @@ def serve(channel: MessageChannel) -> None:
 class _Student:
     """The answer and what is asked of it."""
 
-    def __init__(self) -> None:
-        self.answer: Any = None
-        self.names: dict[str, Any] = {}
-        self.reference: Any = None
-        self.exercise: Exercise | None = None
-        self.cases: Sequence[Case] = ()
+    answer: Any = None
+    names: Mapping[str, Any] = MappingProxyType({})
+    reference: Any = None
+    exercise: Exercise | None = None
+    cases: Sequence[Case] = ()
 
     def do_load(
         self,
@@ -187,15 +186,15 @@ class _Student:
         sys.modules["submission"] = module = ModuleType("submission")
         with suppress(ModuleNotFoundError):  # ranks, which have no such module, get its functions
             importlib.import_module("cloudpickle").register_pickle_by_value(module)
-        self.names = vars(module)
-        self.names["__builtins__"] = builtins
+        self.names = names = vars(module)
+        names["__builtins__"] = builtins
         lines = source.splitlines(keepends=True)
         linecache.cache[SUBMISSION] = len(source), None, lines, SUBMISSION
         if "gpulearn" in sys.modules:
             _stand_ins(sys.modules["gpulearn"], as_text)
         try:
             with _heard():
-                exec(compile(source, SUBMISSION, "exec", dont_inherit=True), self.names)
+                exec(compile(source, SUBMISSION, "exec", dont_inherit=True), names)
         except BaseException as error:
             return {"failed": f"{type(error).__name__}: {_message(error)}".rstrip(": ")}
         if name not in self.names:

@@ -67,19 +67,15 @@ def points_of(assignments: Iterable[Assignment]) -> dict[str, float]:
 
 
 def notebooks_in(folder: Path | None = None) -> dict[str, Path]:
-    """Name of each notebook of a folder, or else of this checkout → its file."""
-    place = folder or Path(gpulearn.__file__).parents[1] / "notebooks"
-    files = {f.stem: f for f in sorted(place.glob("*.ipynb")) if STORED.fullmatch(f.name)}
-    if files:
-        return files
-    if folder:
-        raise BadInput(
-            f"{str(folder)!r} holds no notebook of the course: give the folder in which "
-            f"03_threads_blocks_grids.ipynb lies."
-        )
+    """Name of each notebook of a folder → its file; or of the checkout, ours or where we are."""
+    here = Path(gpulearn.__file__).parents[1] / "notebooks", Path("notebooks")
+    for place in [folder] if folder else here:
+        files = {f.stem: f for f in sorted(place.glob("*.ipynb")) if STORED.fullmatch(f.name)}
+        if files:
+            return files
     raise BadInput(
-        "The notebooks do not come with the installed package: clone the project and give "
-        "the folder that holds them, --from gpulearn/notebooks."
+        f"{str(place)!r} holds no notebook of the course: run this in a clone of the project, or "
+        f"give the folder in which 03_threads_blocks_grids.ipynb lies, --from gpulearn/notebooks."
     )
 
 
@@ -120,16 +116,12 @@ def assignments(
             else:
                 with suppress(MissingPackage):
                     optional[exercise] = find(exercise)
-        points = _points(counting, settings)
+        points = {exercise: settings.points(exercise, 1) for exercise in counting}
         selected.append(Assignment(name, read[name], counting, points, optional))
     named = Counter([*inside, *(find(place).name for place in dict.fromkeys(outside))])
     if twice := [name for name, count in named.items() if count > 1]:
         raise BadInput(f"Two exercises are called {twice[0]}: leave one of them out.")
     return [*selected, *_own(outside, settings, names)]
-
-
-def _points(exercises: Iterable[str], settings: GradingSettings) -> dict[str, float]:
-    return {name: settings.weights.get(name, 1.0) for name in exercises}
 
 
 def _notebook(text: str, files: Mapping[str, Path]) -> str:
@@ -181,7 +173,7 @@ def _own(
             name=path.stem,
             notebook=_own_notebook(path.stem, these.values()),
             exercises=these,
-            points=_points(these, settings),
+            points={exercise: settings.points(exercise, 1) for exercise in these},
             file=path,
         )
         for path, these in files.items()

@@ -6,7 +6,6 @@ import os
 import re
 from pathlib import Path
 from types import SimpleNamespace
-from xml.etree import ElementTree
 
 import pytest
 
@@ -68,20 +67,20 @@ def files_of(folder):
 
 def test_no_text_of_a_student_spoils_the_results(graded, tmp_path):
     answers = {"ann\udcff.py": ("passed \x00\x1b\u202e<b>\nbob,mirror,1", 1), "=bob.py": ("0", 1)}
+    answers["\uff1dcy.py"] = ("0", 1)
     for _ in range(2):  # a rerun reads the journal
         found = graded(answers, overrides="student,comment\n=bob,a\u2028b\n")
-        assert [row["student"] for row in found] == ["'=bob", r"ann\udcff"]
-        assert [row["passed"] for row in found] == ["0", "1"]
+        assert [row["student"] for row in found] == ["'=bob", r"ann\udcff", "'\uff1dcy"]
+        assert [row["passed"] for row in found] == ["0", "1", "0"]
         assert found[0]["comment"] == "a b"
     assert sum(path.stat().st_size for path in files_of(tmp_path)) < 100_000
     for row in found:
         assert "\n" not in row["hint"] + row["notes"]
-    suites = ElementTree.parse(tmp_path / "results.xml").getroot()
-    assert [suite.get("name") for suite in suites] == ["=bob", r"ann\udcff"]
     data = json.loads((tmp_path / "results.json").read_text())
+    assert [s["student"] for s in data["students"]] == ["=bob", r"ann\udcff", "\uff1dcy"]
     assert [v["notes"][0] for s in data["students"] for v in s["verdicts"]] == [
         r"\ud800 one results,mirror,1,passed"
-    ] * 2
+    ] * 3
     for path in files_of(tmp_path):
         text = path.read_text(encoding="utf-8")
         assert not set(text) & set("\x00\x1b\u202e\u2028"), path
@@ -89,12 +88,12 @@ def test_no_text_of_a_student_spoils_the_results(graded, tmp_path):
 
 
 def test_a_file_that_cannot_be_written_costs_itself_only(graded, tmp_path, capsys):
-    (tmp_path / "results.xml").mkdir()
+    (tmp_path / "results.json").mkdir()
     assert graded({"ann.py": ("passed", 1)}, status=1)[0]["points"] == "1.0"
     assert (tmp_path / "results.html").is_file()
     told = capsys.readouterr().err
     assert told.count("could not be written") == 1
-    assert "results.xml could not be written (IsADirectoryError" in told
+    assert "results.json could not be written (IsADirectoryError" in told
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from gpulearn_grading.slices import answer_in, slice_of
 from gpulearn_grading.submissions import (
     MAX_BYTES,
     MAX_CODE,
+    MAX_LISTED,
     Statement,
     Submission,
     SubmittedCode,
@@ -205,6 +206,22 @@ def test_a_cell_of_many_magics_takes_them_for_what_they_look_like(tmp_path):
     code = read(handed_in(tmp_path, notebook(cell), "ann.ipynb"))
     assert code.unread == []
     assert code.statements[-1].text == "y = 2\n"
+
+
+def test_what_is_read_of_a_student_is_bounded(tmp_path):
+    """The last modified files have room first, and of thousands of files the first are seen."""
+    folder = tmp_path / "ann"
+    folder.mkdir()
+    for number in range(6):
+        (folder / f"{number}.py").write_text(f"a{number} = 1\n{'#' * (250 << 10)}\n")
+        os.utime(folder / f"{number}.py", (number, number))
+    for number in range(MAX_LISTED):
+        (folder / f"old{number}").mkdir()
+    (one,), left_out = students(tmp_path)
+    code = read(one)
+    assert [path.name for path in code.files] == [f"{n}.py" for n in range(1, 6)]
+    assert code.unread == [("0.py cannot be read (there is too much in the later files)", "")]
+    assert left_out == {folder: "of more than 1000 files and folders the first count"}
 
 
 def test_a_file_is_read_in_the_encoding_that_it_declares(tmp_path):

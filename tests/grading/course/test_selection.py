@@ -91,6 +91,9 @@ def test_a_badge_that_would_open_another_copy_is_left_out():
 def test_the_notebooks_are_those_of_the_checkout(monkeypatch, tmp_path):
     assert {file.parent for file in notebooks_in().values()} == {NOTEBOOKS}
     monkeypatch.setattr(gpulearn, "__file__", str(tmp_path / "gpulearn" / "__init__.py"))
+    monkeypatch.chdir(NOTEBOOKS.parent)  # where an installed package is used in a clone
+    assert {file.resolve().parent for file in notebooks_in().values()} == {NOTEBOOKS}
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(BadInput, match="--from gpulearn/notebooks"):
         notebooks_in()
     with pytest.raises(BadInput, match="holds no notebook of the course"):
