@@ -107,7 +107,7 @@ def test_the_command_names_its_commands_its_version_and_what_was_meant():
     slip = run("gpulearn", "grad", "folder")
     assert slip.returncode == 2
     assert slip.stderr == (
-        "gpulearn: 'grad' is not one of run, exercise, course, grade; did you mean grade?\n"
+        "gpulearn: 'grad' is not one of run, ranks, exercise, course, grade; did you mean grade?\n"
     )
 
 
