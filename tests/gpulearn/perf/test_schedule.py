@@ -1,4 +1,4 @@
-"""The schedule of copies and kernels: bounds, a plain simulation as oracle, and what is seen."""
+"""The schedule of copies and kernels: a plain simulation as oracle, and what is seen."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Requests to memory: their counts are the machine's, and the explorer reads without a mouse."""
+"""Requests to memory: what is drawn and said of them, and what the counters of a report say."""
 
 from __future__ import annotations
 
