@@ -19,33 +19,6 @@ def offset(a, out, k):
     out[i] = a[i + k]
 
 
-def stride(a, out, k):
-    i = cuda.grid(1)
-    out[i] = a[i * k]
-
-
-def reversed_order(a, out, k):
-    i = cuda.grid(1)
-    out[i] = a[out.size - 1 - i]
-
-
-def one_for_all(a, out, k):
-    i = cuda.grid(1)
-    out[i] = a[k]
-
-
-def first_lanes(a, out, k):
-    i = cuda.grid(1)
-    if i < k:
-        out[i] = a[i]
-
-
-def every_other_lane(a, out, k):
-    i = cuda.grid(1)
-    if i % k == 0:
-        out[i] = a[i]
-
-
 def loads(report: Any) -> tuple[int, int]:
     return report.arrays["a"].global_load_requests, report.arrays["a"].global_load_sectors
 
@@ -56,29 +29,6 @@ def stores(report: Any) -> tuple[int, int]:
 
 def run(kernel: Any, threads: int, size: int, kind: Any = np.float32, k: int = 0):
     return xray(kernel, 1, threads, np.ones(size, kind), np.zeros(size, kind), k)
-
-
-@pytest.mark.parametrize(
-    ("kernel", "kind", "k", "sectors"),
-    [
-        (offset, "f4", 0, 4),  # 32 · 4 B = 128 B = 4 sectors
-        (offset, "f8", 0, 8),  # 256 B
-        (offset, "u1", 0, 1),  # 32 B
-        (offset, "c16", 0, 16),  # 512 B
-        (offset, "f4", 1, 5),  # bytes 4 … 131: a fifth sector
-        (offset, "f4", 8, 4),  # bytes 32 … 159: aligned again
-        (stride, "f4", 2, 8),  # 8 B apart: 4 lanes a sector
-        (stride, "f4", 3, 12),  # 12 B apart: bytes 0 … 375
-        (stride, "f4", 8, 32),  # 32 B apart: a sector each, as bad as it gets
-        (reversed_order, "f4", 0, 4),  # order within a warp costs nothing
-        (one_for_all, "f4", 5, 1),  # all lanes, one sector
-    ],
-)
-def test_sectors_of_a_full_warp(kernel: Any, kind: str, k: int, sectors: int) -> None:
-    report = run(kernel, 128, 128 if kernel is reversed_order else 128 * 33, kind, k)
-    assert loads(report) == (4, 4 * sectors)  # 128 threads: 4 warps, a request each
-    assert report.arrays["a"].bytes_requested == 128 * np.dtype(kind).itemsize
-    assert report.arrays["a"].bytes_moved == 4 * sectors * 32
 
 
 def read_field(p, out):
@@ -117,26 +67,6 @@ def test_one_field_in_two_sectors(first: int, threads: int, requests: int, block
     counts = report.arrays["p"]
     assert (counts.global_load_requests, counts.global_load_sectors) == (requests, 2 * requests)
     assert (counts.distinct_sectors, counts.block_sectors) == (2, 2 * blocks)
-
-
-@pytest.mark.parametrize(
-    ("kernel", "threads", "k", "requests", "sectors", "asked"),
-    [
-        (first_lanes, 128, 40, 2, 5, 160),  # 4 + 8 lanes · 4 B = 1; two warps ask nothing
-        (first_lanes, 128, 0, 0, 0, 0),
-        (every_other_lane, 128, 2, 4, 16, 256),  # half the lanes, all the sectors
-        (first_lanes, 40, 40, 2, 5, 160),  # a block of 40: a warp of 32 and one of 8
-    ],
-)
-def test_partly_active_warps(
-    kernel: Any, threads: int, k: int, requests: int, sectors: int, asked: int
-) -> None:
-    report = run(kernel, threads, 128, "f4", k)
-    assert loads(report) == (requests, sectors)
-    assert stores(report) == (requests, sectors)
-    assert report.arrays["a"].bytes_requested == asked
-    assert report.totals.bytes_requested == 2 * asked
-    assert report.totals.bytes_moved == 2 * 32 * sectors
 
 
 def row_major(a, out):

@@ -73,7 +73,7 @@ def wavefronts(
 
 
 @pytest.mark.parametrize("kind", ["uint8", "int16", "float32", "float64", "complex128"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_global_sectors(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     block, grid = int(rng.choice([32, 48, 33, 64])), int(rng.integers(1, 4))
@@ -95,7 +95,7 @@ def test_global_sectors(kind: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["uint8", "int16", "float32", "float64"])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_shared_wavefronts(kind: str, seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
     block = int(rng.choice([32, 48, 33, 64]))

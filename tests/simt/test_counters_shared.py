@@ -75,38 +75,6 @@ def test_wavefronts_of_wide_words(kind: str, index: str, wavefronts: int, confli
     assert loads(index, kind) == (wavefronts, conflicts)
 
 
-TILE = """
-def kernel(out):
-    s = cuda.shared.array((32, {width}), numba.float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    s[{store}] = 1  # store
-    cuda.syncthreads()
-    value = s[{load}]  # load
-    out[y, x] = value
-"""
-
-
-@pytest.mark.parametrize(
-    ("width", "store", "load", "stored", "loaded"),
-    [
-        (32, "y, x", "x, y", (32, 0), (1024, 992)),  # 32 warps; a column is 32 words of one bank
-        (33, "y, x", "x, y", (32, 0), (32, 0)),
-    ],
-)
-def test_the_transpose_tile(width: int, store: str, load: str, stored: Any, loaded: Any) -> None:
-    kernel = sources.module(TILE.format(width=width, store=store, load=load), cuda).kernel
-    report = xray(kernel, 1, (32, 32), np.zeros((32, 32), np.float32))
-    at = report.lines[line(kernel, "# store")]
-    assert (at.shared_store_wavefronts, at.shared_store_conflicts) == stored
-    at = report.lines[line(kernel, "# load")]
-    assert (at.shared_load_wavefronts, at.shared_load_conflicts) == loaded
-    tile, totals = report.arrays["s"], report.totals
-    assert (tile.shared_store_wavefronts, tile.shared_load_conflicts) == (stored[0], loaded[1])
-    assert totals.shared_load_wavefronts == loaded[0]
-    assert tile.global_load_requests == totals.global_load_requests == 0
-    assert (totals.global_store_requests, totals.bytes_moved) == (32, 32 * 128)
-
-
 def test_equal_addresses_in_arrays_at_other_places_are_told_apart() -> None:
     rows = 127 * (np.arange(32)[None, :] % 2)
     found = []

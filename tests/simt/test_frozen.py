@@ -217,24 +217,6 @@ def test_a_name_that_is_defined_after_a_failure_is_found() -> None:
 # --- arrays on the device
 
 
-def test_a_device_array_among_the_globals_is_not_copied() -> None:
-    data = cuda.to_device(np.arange(4.0))
-
-    @cuda.jit
-    def kernel(out):
-        i = cuda.grid(1)
-        out[i] = data[i]
-        data[i] += 10
-
-    out = np.zeros(4)
-    kernel[1, 4](out)
-    assert out.tolist() == [0, 1, 2, 3]
-    assert data.copy_to_host().tolist() == [10, 11, 12, 13]
-    data[:] = 5
-    kernel[1, 4](out)
-    assert out.tolist() == [5, 5, 5, 5]
-
-
 def test_a_race_on_a_captured_array_is_found() -> None:
     shared = cuda.to_device(np.zeros(1))
 

@@ -125,7 +125,7 @@ def report_and_sum(kernel, plan: Script, grid: int, memory: np.ndarray | None = 
     return report, out, *(copies or [None])
 
 
-@pytest.mark.parametrize("first", range(0, 300, 50))
+@pytest.mark.parametrize("first", range(0, 150, 50))
 def test_shared_memory(first: int) -> None:
     seen = set()
     for seed in range(first, first + 50):
@@ -158,7 +158,7 @@ def test_what_saves_time_shows_nowhere(slow: str, monkeypatch: pytest.MonkeyPatc
         np.testing.assert_array_equal(total, want)
 
 
-@pytest.mark.parametrize("first", range(1000, 1200, 50))
+@pytest.mark.parametrize("first", range(1000, 1100, 50))
 def test_global_memory(first: int) -> None:
     seen = set()
     for seed in range(first, first + 50):
@@ -178,7 +178,7 @@ def test_global_memory(first: int) -> None:
 
 @pytest.mark.parametrize("kinds", list(itertools.product([READ, WRITE, ATOMIC], repeat=4)))
 def test_four_accesses_by_three_threads(kinds: tuple[int, ...]) -> None:
-    for who in ((0, 1, 2, 0), (0, 40, 1, 40), (40, 0, 0, 0), (0, 0, 40, 40)):
+    for who in ((0, 40, 1, 40), (40, 0, 0, 0)):
         script = np.zeros((4, 64), int)
         for step, (kind, thread) in enumerate(zip(kinds, who, strict=True)):
             script[step, thread] = kind

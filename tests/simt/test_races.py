@@ -43,12 +43,6 @@ def last_writer(out):
     out[0] = cuda.threadIdx.x // 32
 
 
-def shift_in_place(a):
-    i = cuda.grid(1)
-    if i + 1 < a.size:
-        a[i] = a[i + 1]
-
-
 @pytest.mark.parametrize("seed", [None, *SEEDS])
 def test_a_tile_without_its_barrier_is_torn(seed: int | None) -> None:
     a, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
@@ -67,16 +61,6 @@ def test_a_histogram_without_atomics_loses_counts(seed: int | None) -> None:
     assert out.sum() < right.sum()
     assert (out <= right).all()
     assert (out >= 1).all()
-
-
-@pytest.mark.parametrize("seed", [None, *SEEDS])
-def test_a_shift_in_place_reads_old_or_new(seed: int | None) -> None:
-    """Each element gets the neighbor's old value, or one that came along the chain."""
-    a = np.arange(128, dtype=np.float32)
-    racy(shift_in_place, 4, 32, a, seed=seed)
-    assert (a >= np.arange(128)).all()
-    assert a[127] == 127
-    assert (a[:-1] >= np.arange(1, 128)).all()
 
 
 def test_seeds_choose_among_the_outcomes() -> None:
@@ -101,33 +85,6 @@ def copy_next(a, b):
 def test_a_race_through_two_names_of_one_array_is_seen(start: int) -> None:
     memory = cuda.to_device(np.arange(80.0))
     assert findings(simt.xray(copy_next)[2, 32](memory, memory[start:]), "race")
-
-
-def mirror(a):
-    i = cuda.grid(1)
-    value = a[a.size - 1 - i]
-    a[i] = value
-
-
-def test_a_race_between_blocks_far_apart_is_seen() -> None:
-    """However the machine cuts the grid into pieces."""
-    report = xray(mirror, (1 << 20) // 256, 256, np.arange(1 << 20, dtype=np.float32))
-    race = findings(report, "race")[0]
-    blocks = [t["block"][0] for t in race.threads]
-    assert blocks[0] != blocks[1]
-
-
-def scattered_additions(a, out):
-    i = cuda.grid(1)
-    cuda.atomic.add(out, i % out.size, a[i])
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_with_any_seed_an_atomic_adds_each_threads_own_value(seed: int) -> None:
-    a, out = np.arange(128, dtype=np.int64), np.zeros(7, np.int64)
-    with simt.block_order(seed):
-        assert not xray(scattered_additions, 4, 32, a, out).findings
-    assert out.tolist() == [sum(range(k, 128, 7)) for k in range(7)]
 
 
 def left_neighbor(data, out):

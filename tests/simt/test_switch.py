@@ -124,7 +124,7 @@ import math
 import numpy as np
 import numba
 import numba as nb
-from numba import cuda, guvectorize, njit, prange, typed, vectorize
+from numba import cuda, guvectorize, vectorize
 from numba.cuda import libdevice
 from numba.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32
 import numba.cuda as c
@@ -151,17 +151,6 @@ def thrice(x):
 def backwards(x, out):
     for i in range(x.shape[0]):
         out[i] = x[x.shape[0] - 1 - i]
-
-@njit(parallel=True)
-def total(a):
-    s = nb.int64(0)
-    for i in nb.prange(len(a)):
-        s += i
-    for i in prange(2):
-        s += nb.int64(i)
-    return s
-
-numbers = typed.List([1, 2])
 """
 
 
@@ -176,8 +165,6 @@ def test_a_program_runs_beside_ordinary_numba(switched, tmp_path):
     assert found["thrice"](a).tolist() == (3 * a).tolist()
     assert type(found["thrice"]).__name__ == "DUFunc"
     assert found["backwards"](a).tolist() == a[::-1].tolist()
-    assert found["total"](a) == sum(range(50)) + 1
-    assert sum(found["numbers"]) == 3
 
 
 def test_what_is_set_on_a_module_reaches_numbas_own(switched):

@@ -182,26 +182,12 @@ def test_a_value_has_the_type_that_numba_gives_it(body: str) -> None:
     np.testing.assert_array_equal(got, want)
 
 
-@pytest.mark.parametrize("condition", ["n > 1", "n > 5", "i > 5"])
+@pytest.mark.parametrize("condition", ["n > 5", "i > 5"])
 @pytest.mark.parametrize("join", JOINS)
 def test_a_variable_has_one_type_where_paths_join(join: str, condition: str) -> None:
     source = HEAD + JOINS[join].format(c=condition) + "    out[i] += r * a[i] * a[i]\n"
     a = np.linspace(0.1, 0.9, 16).astype(np.float32)
     ours, theirs = both(source, a, np.arange(16, dtype=np.int32), np.zeros(16), 3)
-    np.testing.assert_array_equal(ours[2], theirs[2])
-
-
-@pytest.mark.parametrize("kind", ["bool", "int8", "int32", "uint8", "uint16", "uint32", "float32"])
-def test_a_store_and_a_call_convert_as_numba_does(kind: str) -> None:
-    """Integers wrap, numbers become what the array holds."""
-    call = "bool" if kind == "bool" else f"np.{kind}"
-    source = (
-        "def kernel(a, stored, called):\n    i = cuda.grid(1)\n"
-        f"    stored[i] = a[i]\n    called[i] = {call}(a[i]) * 3\n"
-    )
-    a = np.array([0, 1, -1, 127, 128, 255, 256, 2**31, -(2**31), 2**40 + 3])
-    ours, theirs = both(source, a, np.zeros(10, kind), np.zeros(10))
-    np.testing.assert_array_equal(ours[1], theirs[1])
     np.testing.assert_array_equal(ours[2], theirs[2])
 
 

@@ -126,30 +126,6 @@ def test_a_value_from_a_lane_that_takes_no_part_counts_where_it_is_used() -> Non
         assert out[0] == wanted
 
 
-def active_only(out):
-    i = cuda.threadIdx.x
-    if i % 3 == 0:
-        mask = cuda.activemask()
-        cuda.syncwarp(mask)
-        out[i] = cuda.popc(cuda.ballot_sync(mask, 1))
-
-
-def whole_warps_only(out):
-    i = cuda.threadIdx.x
-    if i >= 32:
-        out[i] = cuda.popc(cuda.ballot_sync(FULL, 1))
-
-
-def test_masks_of_those_who_come() -> None:
-    for kernel, want in (
-        (active_only, np.where(np.arange(64) % 3, 0, 11)),
-        (whole_warps_only, np.repeat([0, 32], 32)),
-    ):
-        out = np.zeros(64, np.int64)
-        launch(kernel, 1, 64, out)
-        np.testing.assert_array_equal(out, want)
-
-
 def two_groups(out):
     """Both halves of a warp vote in one statement, each among its own."""
     i = cuda.threadIdx.x

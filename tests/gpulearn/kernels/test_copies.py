@@ -65,30 +65,6 @@ def test_sectors_of_a_stride(stride, sectors):
     assert report.totals.sectors_per_store == 4
 
 
-def gathered(index):
-    """Sectors of each request of the source, in a given order of its elements."""
-    report = launched(COPY_GATHER, numbers(2**16), index, empty(2**16))
-    return report.arrays["source"].sectors_per_load
-
-
-@pytest.mark.parametrize(("offset", "sectors"), [(0, 4), (1, 5), (7, 5), (8, 4)])
-def test_sectors_of_an_offset(offset, sectors):
-    index = np.minimum(np.arange(2**16) + offset, 2**16 - 1)
-    assert gathered(index) == pytest.approx(sectors, abs=0.001)  # the end is cut
-
-
-def test_backwards_costs_nothing_and_one_for_all_least():
-    assert gathered(np.arange(2**16)[::-1].copy()) == 4
-    assert gathered(np.zeros(2**16, int)) == 1
-
-
-def test_order_within_a_warp_costs_nothing_and_across_warps_almost_everything():
-    rng = np.random.default_rng(0)
-    near = rng.permuted(np.arange(2**16).reshape(-1, 32), axis=1).ravel()
-    assert gathered(near) == 4
-    assert 31.5 < gathered(rng.permutation(2**16)) <= 32
-
-
 @pytest.mark.parametrize(("block", "sectors"), [((32, 8), 32), ((16, 16), 16), ((8, 32), 8)])
 def test_x_as_the_row_walks_down_columns(block, sectors):
     args = (numbers(256, 512), empty(256, 512))

@@ -9,7 +9,6 @@ import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn.kernels.descent import (
-    DESCEND_ALL,
     DESCEND_ON_GPU,
     ESCAPED,
     MINIMA,
@@ -20,9 +19,6 @@ from gpulearn.kernels.descent import (
 )
 
 from .launched import launched as against_reference
-
-# below every minimum's limit; above one's; above two's; with momentum; too large for momentum
-SETTINGS = [(0.01, 0.0), (0.016, 0.0), (0.02, 0.0), (0.005, 0.9), (0.03, 0.3)]
 
 
 def grid(n, reach=6.0):
@@ -42,15 +38,6 @@ def launched(xs, ys, rate, momentum=0.0, most=300):
     assert not report.findings, report
     assert report.totals.flops64 == 0
     return report, basin.copy_to_host(), taken.copy_to_host()
-
-
-@pytest.mark.parametrize(("rate", "momentum"), SETTINGS)
-def test_equals_numpy_on_every_start(rate, momentum):
-    xs, ys = grid(2501, reach=7.0)
-    _, basin, taken = launched(xs, ys, rate, momentum)
-    expected, steps = DESCEND_ALL.reference(xs, ys, rate, momentum, 300, basin, taken)
-    np.testing.assert_array_equal(basin, expected)
-    np.testing.assert_array_equal(taken, steps)
 
 
 def test_the_minima_are_minima():

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-import gpulearn as gl
 from gpulearn.nn.autograd import Variable
 from gpulearn.nn.layers import backward_conv2d, conv2d, softmax_cross_entropy
 
@@ -154,26 +153,3 @@ def test_conv2d(sizes, more, seed, dtype):
         np.testing.assert_allclose(array, exact, rtol=limit, atol=limit * 100)
     assert result.dtype == dtype
     np.testing.assert_allclose(result, expected.detach().numpy(), rtol=limit, atol=limit * 100)
-
-
-def test_training_goes_the_same_way():
-    """A network of two layers, three steps, on real digits."""
-    data = gl.digits()
-    images, labels = data.train_images[:32].reshape(32, 64), data.train_labels[:32]
-    rng = np.random.default_rng(0)
-    sizes = {"first": (64, 36), "bias": (36,), "second": (36, 10)}
-    ours = {k: Variable(rng.normal(size=s).astype(np.float32) / 3, k) for k, s in sizes.items()}
-    theirs = {k: torch.tensor(v.data.copy(), requires_grad=True) for k, v in ours.items()}
-    for _ in range(3):
-        seen = (Variable(images, requires_grad=False) @ ours["first"] + ours["bias"]).relu()
-        loss = (seen @ ours["second"]).softmax_cross_entropy(labels)
-        loss.backward()
-        seen = functional.relu(torch.tensor(images) @ theirs["first"] + theirs["bias"])
-        expected = functional.cross_entropy(seen @ theirs["second"], torch.tensor(labels))
-        expected.backward()
-        assert float(loss.data) == pytest.approx(expected.item(), rel=1e-5)
-        for name, variable in ours.items():
-            tensor = theirs[name]
-            np.testing.assert_allclose(variable.grad, tensor.grad.numpy(), rtol=1e-4, atol=1e-5)
-            variable.data -= 0.1 * variable.grad
-            tensor.data -= 0.1 * tensor.grad  # and no zero_grad: both add up

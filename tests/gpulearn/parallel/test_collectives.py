@@ -201,10 +201,9 @@ def everything(shapes):
 SIZES = [(7,), (2, 3), (), (0,), (1000,)]
 
 
-@pytest.mark.parametrize("count", [2, 3])
-def test_real_ranks_agree_with_the_library_and_with_simulated_ones_to_the_bit(count):
-    real = gl.launch(everything, count, SIZES)
-    simulated = gl.launch(everything, count, SIZES, backend="simulated")
+def test_real_ranks_agree_with_the_library_and_with_simulated_ones_to_the_bit():
+    real = gl.launch(everything, 3, SIZES)
+    simulated = gl.launch(everything, 3, SIZES, backend="simulated")
     for (ours, library), (modeled, _) in zip(real, simulated, strict=True):
         assert len(ours) == len(library) == len(modeled) > 100
         assert all(b is None or torch.equal(a, b) for a, b in zip(ours, library, strict=True))

@@ -103,7 +103,7 @@ def everything():
     }
 
 
-@pytest.fixture(scope="module", params=[2, 4])
+@pytest.fixture(scope="module", params=[2, 3])
 def ranks(request):
     return gl.launch(everything, request.param, timeout=60)
 

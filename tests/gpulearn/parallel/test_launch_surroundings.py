@@ -171,7 +171,7 @@ def test_what_a_stack_leaves_out_is_there():
     assert [file for file in MACHINERY if not Path(file).is_file()] == []
 
 
-@pytest.mark.parametrize("free", range(24, 38))
+@pytest.mark.parametrize("free", [24, 27, 31, 34, 37])
 def test_too_few_open_files_are_told_and_the_next_launch_works(free):
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -64,18 +64,6 @@ def axpy(a, x, y):
         y[i] = a * x[i] + y[i]
 
 
-def test_a_real_report():
-    n = 2**16
-    x = np.ones(n, np.float32)
-    report = xray(axpy)[n // 256, 256](np.float32(2), x, x.copy())
-    found = estimate(report, "A100 80GB")
-    assert found.bytes_moved == 3 * 4 * n  # x and y read, y written, nothing wasted
-    assert found.flops32 == 2 * n
-    assert found.memory == pytest.approx(12 * n / 2039e9)
-    again = estimate(Report.from_json(report.to_json()), "A100 80GB")
-    assert again.seconds == found.seconds
-
-
 def test_a_range_from_each_sector_once_to_no_cache_at_all():
     # 1,000,000 distinct sectors are 32 MB, or 0.1 ms at 320 GB/s; ten times as many are moved,
     # nine tenths of them by loads

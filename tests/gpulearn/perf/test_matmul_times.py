@@ -39,11 +39,6 @@ def test_cpu_times_are_measured(how):
     assert found.name == f"{how}, float32"
 
 
-def test_loops_are_slower_than_numpy():
-    loops, numpy = (cpu_times([48], how, seconds=0.05) for how in ("loops", "numpy"))
-    assert loops.seconds[0] > 20 * numpy.seconds[0]
-
-
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
 def test_torch_takes_every_dtype(dtype):
     assert live_times([8], dtype, on="cpu", seconds=0.01).seconds[0] > 0

@@ -88,7 +88,3 @@ def test_work_is_timed_and_placed(monkeypatch):
     assert found.share(PAPER) == 1.0  # 4 · 50
     with pytest.raises(BadInput, match="bytes_moved is 0"):
         measured_roof.roof_point("work", lambda: None, flops=400.0, bytes_moved=0)
-
-
-def test_bandwidth_is_measured():
-    assert 1e8 < measured_roof.memory_bandwidth(2**20) < 1e13

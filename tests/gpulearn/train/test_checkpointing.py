@@ -4,11 +4,6 @@ import errno
 import os
 import pickle
 import re
-import signal
-import subprocess
-import sys
-import time
-from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
@@ -319,44 +314,6 @@ def test_a_full_disk_or_no_folder_is_told_and_nothing_is_left_lying_about(tmp_pa
         save_checkpoint(path, {"step": 3})
     assert path.read_bytes() == content
     assert [file.name for file in tmp_path.iterdir()] == ["run.pt"]
-
-
-def read_log(folder):
-    lines = (folder / "steps.csv").read_text().splitlines(keepends=True)[1:]
-    return [tuple(line.strip().split(",")) for line in lines if line.endswith("\n")]
-
-
-VICTIM = """
-import sys, torch
-torch.set_num_threads(1)
-import gpulearn as gl
-d = gl.digits()
-gl.fit(gl.train.LeNet(width=2), (d[0][:50], d[1][:50], d[2][:20], d[3][:20]),
-       epochs=10**6, lr=0.02,
-       batch=16, checkpoint=sys.argv[1], log=sys.argv[2], progress=False)
-"""
-
-
-def test_a_killed_process_can_be_continued_without_losing_or_doubling_a_row(tmp_path):
-    path, log = tmp_path / "run.pt", tmp_path / "log"
-    victim = subprocess.Popen([sys.executable, "-c", VICTIM, str(path), str(log)])
-    while not path.exists():
-        assert victim.poll() is None
-        time.sleep(0.01)
-    time.sleep(0.05)
-    os.kill(victim.pid, signal.SIGKILL)
-    victim.wait()
-    done = len(load_checkpoint(path)["steps"])
-    assert done <= len(read_log(log)) <= done + 4  # rows come before the checkpoint
-    options = {"epochs": done // 4 + 2, "lr": 0.02, "batch": 16, "progress": False}
-    again = gl.train.LeNet(width=2, seed=7)
-    resumed = gl.fit(again, DATA, resume=path, log=log, **options)
-    whole = gl.train.LeNet(width=2)
-    history = gl.fit(whole, DATA, **options)
-    assert resumed == history
-    assert same(again.state_dict(), whole.state_dict())
-    assert read_log(log) == [tuple(map(str, astuple(step))) for step in history.steps]
-    assert [s.step for s in history.steps] == list(range(1, len(history.steps) + 1))
 
 
 def test_save_and_resume_keeps_the_generators_of_gpus_too(tmp_path, monkeypatch):
