@@ -29,6 +29,20 @@ def test_a_case_as_it_is_given_is_not_solved(name):
 
 
 @pytest.mark.usefixtures("_host_compiler")
+def test_a_product_with_checks_at_each_call_is_right():
+    solution = find("case_launch").reference.text
+    macro = """
+#define TRY(call) { cudaError_t status = (call); if (status != cudaSuccess) return status; }
+"""
+    text = macro + solution
+    for name in ("Malloc(&d_a", "Malloc(&d_b", "Malloc(&d_c", "Memcpy(d_a", "Memcpy(d_b"):
+        start = text.index(f"cuda{name}")
+        end = text.index(";", start)
+        text = f"{text[:start]}TRY({text[start:end]}){text[end:]}"
+    assert check("case_launch", text).name == "case_launch"
+
+
+@pytest.mark.usefixtures("_host_compiler")
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
