@@ -224,17 +224,6 @@ class Notebook:
         output = self.cell(text).locator(".jp-OutputArea")
         return output, output.locator("img"), output.locator("p[role=status]")
 
-    def moves_by_keyboard(self, text: str) -> None:
-        """An arrow key moves the slider under a cell; the sentence and the picture follow."""
-        from playwright.sync_api import expect
-
-        output, picture, sentence = self.widget(text)
-        source, said = picture.get_attribute("src"), sentence.inner_text()
-        output.get_by_role("slider").focus()
-        self.page.keyboard.press("ArrowRight")
-        expect(sentence).not_to_have_text(said)
-        expect(picture).not_to_have_attribute("src", source)
-
     def has_only_unsolved(self) -> None:
         """The exercise reports in a few lines that it is unsolved, and nothing else fails."""
         failed = ".jp-mod-error, .jp-OutputArea-output[data-mime-type*=stderr]"
@@ -269,16 +258,11 @@ def learner(browser):
 def notebook(lab, learner, request):
     """The notebook that a module names in CELLS, as the only one in JupyterLab, and run.
 
-    Behind its name stand the beginnings of cells: it has only those, and what they need. INSTEAD
-    has texts that others take the place of, where a cell would measure for long.
+    Behind its name stand the beginnings of cells: it has only those, and what they need.
     """
     address, home = lab
     name, *begins = request.module.CELLS
     part = reduced(nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4), begins)
-    for text, other in getattr(request.module, "INSTEAD", {}).items():
-        assert any(text in cell.source for cell in part.cells), text
-        for cell in part.cells:
-            cell.source = cell.source.replace(text, other)
     nbformat.write(part, home / f"{name}.ipynb")
     failed = request.session.testsfailed
     try:

@@ -5,7 +5,7 @@ import json
 import os
 import re
 from pathlib import Path
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -34,7 +34,7 @@ def graded(tmp_path, monkeypatch):
         return Verdict(place, share == 1, kind, f"told {text}", share=share, **NOTES), ""
 
     def stand_in(*arguments):
-        return SimpleNamespace(verdict=verdict, close=lambda: None)
+        return Mock(verdict=verdict)
 
     monkeypatch.setattr(grading, "Worker", stand_in)
 

@@ -1,17 +1,6 @@
 """Answers to the exercises of notebook 04 by another hand than the catalogue's."""
 
-import math
-
-import numpy as np
-from numba import cuda as numba_cuda
-
 from gpulearn import cuda
-
-
-@numba_cuda.jit
-def copy_numba_for(source, target):
-    for position in range(numba_cuda.grid(1), target.shape[0], numba_cuda.gridsize(1)):
-        target[position] = source[position]
 
 
 def copy_warp_by_warp(source, target):
@@ -24,53 +13,6 @@ def copy_warp_by_warp(source, target):
         if i < source.size:
             target[i] = source[i]
         i += 32
-
-
-def sums_view(matrix, out):
-    c = cuda.grid(1)
-    if c < len(out):
-        column = matrix[:, c]
-        total = np.float32(0)
-        for value in column:
-            total += value
-        out[c] = total
-
-
-def norms_hypot(x, y, z, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = math.hypot(math.hypot(x[i], y[i]), z[i])
-
-
-def transpose_view(image, out):
-    c, r = cuda.grid(2)
-    if r < image.shape[0] and c < image.shape[1]:
-        out.T[r, c] = image[r, c]
-
-
-def sectors_by_array(start, step_x, step_y, block_x):
-    lanes = np.arange(32)
-    places = start + lanes % block_x * step_x + lanes // block_x * step_y
-    return np.unique(places // 32).size
-
-
-def stretch_axis_by_axis(points, factors, out):
-    n = points.shape[0] * points.shape[1]
-    for part in range((n + cuda.gridsize(1) - 1) // cuda.gridsize(1)):
-        k = part * cuda.gridsize(1) + cuda.grid(1)
-        if k < n:
-            factor = factors[k % 3]
-            out[k // 3, k % 3] = factor * points[k // 3, k % 3]
-
-
-RIGHT = {
-    "copy_coalesced": (copy_numba_for,),
-    "sectors_of_a_warp": (sectors_by_array,),
-    "column_sums": (sums_view,),
-    "soa_norms": (norms_hypot,),
-    "stretch_points": (stretch_axis_by_axis,),
-    "transpose_naive": (transpose_view,),
-}
 
 
 def copy_even_stride(source, target):

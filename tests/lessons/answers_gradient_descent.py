@@ -5,11 +5,6 @@ import math
 import numpy as np
 
 
-def gradient_by_list(theta, gradient, state=None, *, lr):
-    flat = [t - lr * g for t, g in zip(theta.ravel(), gradient.ravel(), strict=True)]
-    return [np.array(flat, dtype=theta.dtype).reshape(theta.shape), state]
-
-
 def gradient_returns_gradient(theta, gradient, state=None, *, lr):
     return theta - lr * gradient, gradient
 
@@ -55,25 +50,9 @@ def adam_root_of_a_number(theta, gradient, state=None, *, lr, beta1=0.9, beta2=0
     return theta - lr * m / (1 - beta1**t) / (root + epsilon), (t, m, v)
 
 
-def adamw_decay_after(
-    theta, gradient, state=None, *, lr, beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.01
-):
-    t, m, v = (0, 0.0, 0.0) if state is None else state
-    t = t + 1
-    m = beta1 * m + (1 - beta1) * gradient
-    v = beta2 * v + (1 - beta2) * gradient**2
-    push = m / (1 - beta1**t) / (np.sqrt(v / (1 - beta2**t)) + epsilon)
-    return theta - lr * push - lr * weight_decay * theta, (t, m, v)
-
-
 def limit_by_eigh(hessian):
     curvatures, _ = np.linalg.eigh(hessian)
     return 2 / curvatures[-1] if curvatures[-1] > 0 else math.inf
-
-
-def limit_of_those_that_rise(hessian):
-    curvatures = np.linalg.eigvals(hessian).real
-    return np.min(2 / curvatures[curvatures > 1e-12], initial=np.inf)
 
 
 def steps_by_powers(curvatures, lr, share):
@@ -128,15 +107,6 @@ def limit_of_more_than_a_hair(hessian):
     top = np.linalg.eigvalsh(hessian)[-1]
     return 2 / top if top > 1e-8 else np.inf
 
-
-RIGHT = {
-    "gradient_step": [gradient_by_list],
-    "largest_stable_step": [limit_of_those_that_rise],
-    "steps_needed": [steps_by_powers],
-    "momentum_step": [momentum_first_step_apart],
-    "adam_step": [adam_by_increments],
-    "adamw_step": [adamw_decay_after],
-}
 
 WRONG = [
     ("largest_stable_step", limit_of_more_than_a_hair, "3e-10, it returns inf, expected"),

@@ -65,7 +65,6 @@ def falls(k, lr, steps, lowest):
     return (lr + lowest) / 2 + (lr - lowest) / 2 * math.cos(math.pi * min(k / steps, 1))
 
 
-schedule_by_parts = named("schedule_by_parts", schedule(grows, falls))
 schedule_never_below = named(
     "schedule_never_below",
     schedule(lambda k, lr, warm_up, lowest: max(lowest, grows(k, lr, warm_up, 0)), falls),
@@ -98,7 +97,6 @@ def too_high(loss, first):
     return np.isnan(loss) or loss > 4 * first
 
 
-range_as_lists = named("range_as_lists", ranges(too_high, returned=lambda r, l: [r, l]))
 range_with_momentum = named("range_with_momentum", ranges(too_high, momentum=0.9))
 range_up_to_five = named("range_up_to_five", ranges(lambda loss, first: not loss <= 5 * first))
 range_in_pairs = named(
@@ -129,20 +127,6 @@ def slopes_by_views_of_copies(function, x):
         behind.ravel()[k] -= h
         slopes.flat[k] = (function(ahead) - function(behind)) / (2 * h)
     return slopes
-
-
-def walk_in_local_memory(xs, ys, rate, steps, end_x, end_y):
-    i = cuda.grid(1)
-    place = cuda.local.array(2, np.float32)
-    if i < xs.size:
-        place[0] = xs[i]
-        place[1] = ys[i]
-        for _ in range(steps):
-            a = place[0] * place[0] + place[1] - np.float32(11)
-            b = place[0] + place[1] * place[1] - np.float32(7)
-            place[0] -= rate * (FOUR * place[0] * a + TWO * b)
-            place[1] -= rate * (TWO * a + FOUR * place[1] * b)
-        end_x[i], end_y[i] = place[0], place[1]
 
 
 def walks_of_one_block(xs, ys, rate, steps, end_x, end_y):
@@ -178,14 +162,6 @@ def escape_gives_up(distance, curvature, lr, far):
 def escape_takes_the_near_for_the_ridge(distance, curvature, lr, far):
     return np.inf if distance < 1e-9 else escape_by_log1p(distance, curvature, lr, far)
 
-
-RIGHT = {
-    "escape_saddle": [escape_by_log1p],
-    "warm_up_cosine_rate": [schedule_by_parts],
-    "range_test": [range_as_lists],
-    "numerical_gradient": [slopes_by_unit_vectors],
-    "descend_on_gpu": [walk_in_local_memory],
-}
 
 WRONG = [
     ("escape_saddle", escape_gives_up, "of curvature −0.0015, it returns inf, expected"),

@@ -3,19 +3,7 @@
 import math
 
 import torch
-from torch import nn
 from torch.nn import functional
-
-
-def step_by_logsumexp(model, optimizer, images, labels):
-    model.train()
-    scores = model(images)
-    loss = (torch.logsumexp(scores, 1) - scores.gather(1, labels[:, None])[:, 0]).mean()
-    parameters = list(model.parameters())
-    for p, g in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
-        p.grad = g
-    optimizer.step()
-    return loss.detach().numpy().item()
 
 
 def epochs_with_modes_switched_inside(model, optimizer, batches, held_out, epochs):
@@ -64,15 +52,6 @@ def accuracy(model, held_out):
     return right / sum(len(y) for _, y in held_out)
 
 
-def clip_by_squares(parameters, max_norm):
-    known = [p for p in parameters if p.grad is not None]
-    norm = math.sqrt(sum(float(p.grad.square().sum()) for p in known))
-    for p in known:
-        if max_norm < norm < math.inf:
-            p.grad.copy_(p.grad * (max_norm / norm))
-    return norm
-
-
 def clip_flat_ones_only(parameters, max_norm):
     grads = [p.grad for p in parameters if p.grad is not None]
     norm = float(torch.cat(grads).norm())
@@ -89,28 +68,6 @@ def clip_by_views(parameters, max_norm):
         for g in grads:
             g *= max_norm / norm
     return norm
-
-
-def parts_that_drop_their_graphs(model, images, labels, micro_batch):
-    losses = []
-    for x, y in zip(images.split(micro_batch), labels.split(micro_batch), strict=True):
-        loss = nn.CrossEntropyLoss(reduction="sum")(model(x), y) / len(images)
-        loss.backward()
-        losses.append(loss)
-    return sum(losses).item()
-
-
-def stop_by_an_iterator(losses, patience):
-    waiting, best, seen = iter(losses), (math.inf, 0), 0
-    while seen - best[1] < patience:
-        try:
-            loss = next(waiting)
-        except StopIteration:
-            break
-        seen += 1
-        if -math.inf < loss < best[0]:
-            best = loss, seen
-    return best[1], seen
 
 
 def stop_with_a_margin(losses, patience):
@@ -142,23 +99,6 @@ def stop_by_the_last_few(losses, patience):
         if len(seen) > patience and min(seen[-patience:]) > min(seen[:-patience]):
             break
     return seen.index(min(seen)) + 1, len(seen)
-
-
-def resume_in_a_dictionary(path, model, optimizer, schedule, one_step, steps):
-    parts = {"m": model, "o": optimizer, "s": schedule}
-    done = 0
-    if path.is_file():
-        saved = torch.load(path)
-        done = saved.pop("done")
-        torch.set_rng_state(saved.pop("random"))
-        for name, state in saved.items():
-            parts[name].load_state_dict(state)
-    for number in range(done + 1, steps + 1):
-        one_step()
-        saved = {name: part.state_dict() for name, part in parts.items()}
-        beside = path.parent / "unfinished"
-        torch.save(saved | {"done": number, "random": torch.random.get_rng_state()}, beside)
-        beside.replace(path)
 
 
 def resume_with_a_counted_schedule(path, model, optimizer, schedule, one_step, steps):
@@ -207,15 +147,6 @@ def step_without_backward(model, optimizer, images, labels):
     optimizer.step()
     return loss.item()
 
-
-RIGHT = {
-    "train_step": [step_by_logsumexp],
-    "train_epochs": [epochs_with_modes_switched_inside],
-    "clip_by_global_norm": [clip_by_squares],
-    "accumulate_gradients": [parts_that_drop_their_graphs],
-    "stop_early": [stop_by_an_iterator],
-    "save_and_resume": [resume_in_a_dictionary],
-}
 
 WRONG = [
     (

@@ -1,7 +1,5 @@
 """Answers to the exercises of notebook 14 by another hand than the catalogue's."""
 
-import itertools
-
 import torch
 from torch import nn
 
@@ -26,24 +24,9 @@ def budget_of_different_tensors(model, batch, optimizer, precision):
     return [*three, sum(saved.elements * saved.dtype.itemsize for saved in kept)]
 
 
-def peak_of_all_moments(inputs, inside, recomputed):
-    n = len(inputs)
-    kept = [inputs[s] + inside[s] * (s not in recomputed) for s in range(n)]
-    return max(sum(kept), *(sum(kept[:s]) + inputs[s] + inside[s] for s in range(n)))
-
-
 def peak_without_inputs_of_plain_stages(inputs, inside, recomputed):
     kept = [inputs[s] if s in recomputed else inside[s] for s in range(len(inputs))]
     return max([sum(kept), *(sum(kept[:s]) + inputs[s] + inside[s] for s in recomputed)])
-
-
-def plan_in_order_of_time(inputs, inside, seconds, limit):
-    stages = range(len(inputs))
-    plans = [p for k in range(len(inputs) + 1) for p in itertools.combinations(stages, k)]
-    for plan in sorted(plans, key=lambda p: sum(seconds[s] for s in p)):
-        if recompute_peak(inputs, inside, plan) <= limit:
-            return frozenset(plan)
-    return None
 
 
 def plan_by_bytes_a_second(inputs, inside, seconds, limit):
@@ -54,20 +37,6 @@ def plan_by_bytes_a_second(inputs, inside, seconds, limit):
             return None
         plan.append(rest.pop(0))
     return plan
-
-
-def scale_and_copy(model, optimizer, images, labels, scale, max_norm):
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    with torch.autocast("cpu", torch.float16):
-        loss = nn.CrossEntropyLoss()(model(images), labels)
-    found = torch.autograd.grad(loss * scale, parameters)
-    norm = torch.cat([g.flatten() / scale for g in found]).norm().item()
-    if norm != norm or norm == float("inf"):
-        return scale * 0.5
-    for p, g in zip(parameters, found, strict=True):
-        p.grad = g / scale * min(1.0, max_norm / norm)
-    optimizer.step()
-    return scale
 
 
 def scale_with_the_limit_scaled(model, optimizer, images, labels, scale, max_norm):
@@ -116,14 +85,6 @@ def bottleneck_by_sorting(fetch, copy, compute, workers):
 def bottleneck_for_few_workers(fetch, copy, compute, workers):
     return bottleneck_by_sorting(fetch, copy, compute, min(workers, 4))
 
-
-RIGHT = {
-    "memory_budget": [budget_by_modules],
-    "recompute_peak": [peak_of_all_moments],
-    "recompute_plan": [plan_in_order_of_time],
-    "scale_the_loss": [scale_and_copy],
-    "find_the_bottleneck": [bottleneck_by_sorting],
-}
 
 WRONG = [
     ("memory_budget", budget_of_different_tensors, "for a ReLU in two places"),

@@ -22,19 +22,6 @@ FULL = 0xFFFFFFFF
 # --- wait_for_event
 
 
-def sum_on_the_second_stream(a, b, out):
-    s, t = cuda.stream(), cuda.stream()
-    x = cuda.to_device(a, stream=s)
-    e = cuda.event()
-    e.record(s)
-    e.wait(t)
-    y = cuda.to_device(b, stream=t)
-    z = cuda.device_array_like(out)
-    vector_add[-(-len(out) // 32), 32, t](x, y, z)
-    z.copy_to_host(out, stream=t)
-    t.synchronize()
-
-
 def no_events_at_all(a, b, out):
     s, t, u = cuda.stream(), cuda.stream(), cuda.stream()
     x, y = cuda.to_device(a, stream=s), cuda.to_device(b, stream=t)
@@ -162,16 +149,6 @@ def softmax_that_replaces_the_maximum_first(s, o):
 # --- launch_bound
 
 
-def launches_as_a_race(kernels, launch, gap):
-    clock, gpu = 0, 0
-    for k in kernels:
-        clock += launch
-        if gpu < clock:
-            gpu = clock
-        gpu += k + gap
-    return gpu - gap, sum(kernels) + launch + (len(kernels) - 1) * gap
-
-
 def launches_of_the_mean(kernels, launch, gap):
     each = max(launch, sum(kernels) / len(kernels))
     return each * len(kernels), launch + sum(kernels) + gap * (len(kernels) - 1)
@@ -180,9 +157,6 @@ def launches_of_the_mean(kernels, launch, gap):
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
-        ("wait_for_event", sum_on_the_second_stream, None),
-        ("pipeline_copies", with_a_stream_and_an_array_for_each_chunk, None),
-        ("launch_bound", launches_as_a_race, None),
         ("wait_for_event", no_events_at_all, "let u wait for it"),
         ("wait_for_event", events_and_a_host_that_waits_for_each, "let the stream wait"),
         ("wait_for_event", sum_by_the_host, "launch a kernel"),
@@ -197,8 +171,7 @@ def launches_of_the_mean(kernels, launch, gap):
     ],
 )
 def test_each_is_told_what_it_does(name, answer, said):
-    diagnosis = diagnose(find(name), answer)
-    assert diagnosis is None if said is None else said in diagnosis
+    assert said in diagnose(find(name), answer)
 
 
 def test_a_program_of_numbas_own_is_tried_on_the_machine():

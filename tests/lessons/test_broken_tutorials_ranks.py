@@ -84,29 +84,9 @@ def everywhere_the_same(strategy, weights, batches, lr, momentum):
     return [float(strategy.reduce("mean", strategy.run(step, x, y))) for x, y in batches]
 
 
-def row_by_row(strategy, weights, batches, lr, momentum):
-    optimizer, found = strategy.optimizer(weights, lr, momentum), []
-    for x, y in batches:
-        rows = len(y)
-
-        def step(x, y):
-            errors = [float(one @ weights - other) for one, other in zip(x, y, strict=True)]
-            total = weights * 0.0
-            for error, one in zip(errors, x, strict=True):
-                total = total + 2 * error * one / rows  # noqa: B023
-            optimizer.apply(total)
-            return sum(error**2 for error in errors)
-
-        total = strategy.run(step, strategy.distribute(x), strategy.distribute(y))
-        found.append(strategy.reduce("sum", total) / len(y))
-    return tuple(found)
-
-
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
-        ("case_input_pipeline", by_a_loader, None),
-        ("case_mirrored_strategy", row_by_row, None),
         ("case_input_pipeline", shuffled_by_python, "an order of its own"),
         ("case_input_pipeline", forgets_to_return, "rank 0 returns None, expected the weights"),
         ("case_whole_program", by_torchs_wrapper, "DistributedDataParallel needs real ranks"),
@@ -118,8 +98,7 @@ def row_by_row(strategy, weights, batches, lr, momentum):
     ],
 )
 def test_each_is_told_what_it_does(name, answer, said):
-    diagnosis = diagnose(find(name), answer)
-    assert diagnosis is None if said is None else said in diagnosis
+    assert said in diagnose(find(name), answer)
 
 
 def test_a_check_gives_torchs_own_functions_back():

@@ -4,11 +4,10 @@ import functools
 
 import pytest
 import torch
-from torch import nn
 
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.diagnosis import diagnose
-from gpulearn.parallel.communicator import isend, rank, recv
+from gpulearn.parallel.communicator import rank
 from gpulearn_lessons.pipeline_parallel.pipeline_schedule import listed
 
 
@@ -62,29 +61,6 @@ def test_queues_are_right_too():
     assert listed((["F", 0], ("B", 0))) == [("F", 0), ("B", 0)]
 
 
-def in_gpipe_order(stage, batches, lr=0.1):
-    optimizer = torch.optim.SGD(stage.parameters(), lr=lr, momentum=0.9)
-    for batch in batches:
-        rows, held, leaving = sum(len(y) for _, y in batch), [], []
-        for x, y in batch:
-            if rank():
-                entered = recv(torch.empty_like(x), 0).requires_grad_()
-                held.append((entered, nn.functional.mse_loss(stage(entered), y) * len(y) / rows))
-            else:
-                held.append((x, stage(x)))
-                leaving.append(isend(held[-1][1].detach(), 1))
-        for entered, left in held:
-            if rank():
-                left.backward()
-                leaving.append(isend(entered.grad, 0))
-            else:
-                left.backward(recv(torch.empty_like(left), 1))
-        for handle in leaving:
-            handle.wait()
-        optimizer.step()
-        optimizer.zero_grad()
-
-
 def sends_facing(stage, batches, lr=0.1):
     from gpulearn.parallel.communicator import send
 
@@ -94,14 +70,12 @@ def sends_facing(stage, batches, lr=0.1):
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (in_gpipe_order, None),
         (sends_facing, "it is a deadlock: rank 0 sends to rank 1; rank 1 sends to rank 0"),
         (find("mend_the_pipeline").answers.given, "there are two mistakes"),
     ],
 )
 def test_a_mended_pipeline_is_told_what_it_does(answer, said):
-    diagnosis = diagnose(find("mend_the_pipeline"), answer)
-    assert diagnosis is None if said is None else said in diagnosis
+    assert said in diagnose(find("mend_the_pipeline"), answer)
 
 
 def test_the_bubble_by_another_formula():

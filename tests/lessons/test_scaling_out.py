@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from gpulearn.judge.catalogue import find
 from gpulearn.judge.diagnosis import diagnose
@@ -10,10 +9,6 @@ from gpulearn.judge.diagnosis import diagnose
 
 def rate_by_numpy(step, rate, factor, warm_up=0):
     return np.interp(step, [0, warm_up], [rate, rate * factor]) if warm_up else rate * factor
-
-
-def efficiency(t1, tn, n, kind="strong"):
-    return {"strong": t1 / tn / n, "weak": t1 / tn}[kind]
 
 
 def rate_that_decays(step, rate, factor, warm_up=0):
@@ -31,13 +26,6 @@ def many_that_divide_the_batch(compute, size, link, batch, least=0.5):
 
 def many_for_the_quickest_step(compute, size, link, batch, least=0.5):
     return min(range(1, batch + 1), key=lambda n: quick(n, compute, size, link))
-
-
-def lars_of_torch(theta, gradient, state=None, *, lr, momentum=0.9, trust=0.001):
-    w, g = torch.from_numpy(theta.copy()), torch.from_numpy(gradient.copy())
-    ratio = trust * w.norm() / g.norm() if w.norm() > 0 and g.norm() > 0 else 1.0
-    v = ratio * g + (0 if state is None else momentum * state)
-    return (w - lr * v).numpy(), v
 
 
 def lars_with_epsilon(theta, gradient, state=None, *, lr, momentum=0.9, trust=0.001):
@@ -71,13 +59,10 @@ def lars_of_the_velocity(theta, gradient, state=None, *, lr, momentum=0.9, trust
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
-        ("scaled_learning_rate", rate_by_numpy, None),
         ("scaled_learning_rate", lambda step, rate, factor: 1, "it takes (step, rate, factor), "),
-        ("scaling_efficiency", efficiency, None),
         ("scaled_learning_rate", rate_that_decays, "it returns 0.08"),
         ("how_many_gpus", many_that_divide_the_batch, "it returns 8, expected 13"),
         ("how_many_gpus", many_for_the_quickest_step, "it returns 138, expected 13"),
-        ("lars_step", lars_of_torch, None),
         ("lars_step", lars_with_epsilon, "as if a number were added to ‖g‖"),
         ("lars_step", lars_by_spectral_norms, "for no momentum, step 1: 6 of 6 elements differ"),
         ("lars_step", lars_unless_any_is_zero, "for biases that begin at zero, step 2: "),
@@ -86,5 +71,5 @@ def lars_of_the_velocity(theta, gradient, state=None, *, lr, momentum=0.9, trust
 )
 def test_each_is_told_what_it_does(name, answer, said):
     diagnosis = diagnose(find(name), answer)
-    assert diagnosis is None if said is None else said in diagnosis
-    assert diagnosis is None or "\n" not in diagnosis
+    assert said in diagnosis
+    assert "\n" not in diagnosis

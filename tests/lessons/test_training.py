@@ -31,18 +31,6 @@ def step_of_hits(model, optimizer, images, labels):
     return (scores.argmax(1) == labels).double().mean().item()
 
 
-def step_in_a_closure(model, optimizer, images, labels):
-    model.train()
-
-    def closure():
-        optimizer.zero_grad()
-        loss = functional.cross_entropy(model(images), labels)
-        loss.backward()
-        return loss
-
-    return optimizer.step(closure).item()
-
-
 def parts_chunked(model, images, labels, micro_batch):
     """torch.chunk takes the number of parts, not their size."""
     total = 0.0
@@ -143,15 +131,6 @@ def parts_that_forget_the_gradient(model, images, labels, micro_batch):
     return total
 
 
-def parts_no_larger_than_half(model, images, labels, micro_batch):
-    total, size = 0.0, max(1, micro_batch // 2)
-    for x, y in zip(images.split(size), labels.split(size), strict=True):
-        loss = functional.cross_entropy(model(x), y, reduction="sum") / len(labels)
-        loss.backward()
-        total += loss.item()
-    return total
-
-
 def resume_in_float32(path, model, optimizer, schedule, one_step, steps):
     def save(states, path):
         weights = {name: tensor.float() for name, tensor in states[0].items()}
@@ -180,23 +159,6 @@ def resume_by_pickle(path, model, optimizer, schedule, one_step, steps):
     )
 
 
-def resume_by_schedule(path, model, optimizer, schedule, one_step, steps):
-    parts = [model, optimizer, schedule]
-    if path.exists():
-        *states, numbers = torch.load(path, weights_only=True)
-        for part, state in zip(parts, states, strict=True):
-            part.load_state_dict(state)
-        torch.set_rng_state(numbers)
-    while schedule.last_epoch < steps:
-        one_step()
-        save_aside([*(part.state_dict() for part in parts), torch.get_rng_state()], path)
-
-
-def save_aside(states, path):
-    torch.save(states, beside := path.parent / "half")
-    beside.rename(path)
-
-
 def resume_by_a_pair_of_moves(path, model, optimizer, schedule, one_step, steps):
     def save(states, path):
         if path.exists():
@@ -213,24 +175,6 @@ def resume_by_a_copy(path, model, optimizer, schedule, one_step, steps):
         path.write_bytes(path.with_suffix(".new").read_bytes())
 
     resume_with(path, (model, optimizer, schedule), one_step, steps, torch.load, save)
-
-
-def resume_from_the_one_before(path, model, optimizer, schedule, one_step, steps):
-    """Writes over its file, but has a copy of the one before, and reads that if it must."""
-    spare = path.with_suffix(".spare")
-
-    def save(states, path):
-        if path.exists():
-            spare.write_bytes(path.read_bytes())
-        torch.save(states, path)
-
-    def load(path):
-        try:
-            return torch.load(path)
-        except Exception:
-            return torch.load(spare)
-
-    resume_with(path, (model, optimizer, schedule), one_step, steps, load, save)
 
 
 def parts_kept_in_a_list(model, images, labels, micro_batch):
@@ -255,10 +199,6 @@ def parts_by_grad(model, images, labels, micro_batch):
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
-        ("train_step", step_in_a_closure, None),
-        ("accumulate_gradients", parts_no_larger_than_half, None),
-        ("save_and_resume", resume_by_schedule, None),
-        ("save_and_resume", resume_from_the_one_before, None),
         ("train_step", step_on_arrays, "or the loss is made of numbers that were cut off"),
         ("train_step", step_of_hits, "what it returns in step 1 is"),
         ("accumulate_gradients", parts_chunked, "expected"),
@@ -284,8 +224,7 @@ def parts_by_grad(model, images, labels, micro_batch):
     ],
 )
 def test_each_is_told_what_it_does(name, answer, said):
-    diagnosis = diagnose(find(name), answer)
-    assert diagnosis is None if said is None else said in diagnosis
+    assert said in diagnose(find(name), answer)
 
 
 def meddles(one, two, three=None, four=None, five=None, six=None):
@@ -302,18 +241,7 @@ def test_numbers_that_hardly_differ_are_told_apart():
     assert value != expected
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "train_step",
-        "accumulate_gradients",
-        "clip_by_global_norm",
-        "memory_budget",
-        "save_and_resume",
-        "train_epochs",
-        "scale_the_loss",
-    ],
-)
+@pytest.mark.parametrize("name", ["train_step", "clip_by_global_norm", "save_and_resume"])
 def test_a_check_neither_changes_torch_nor_depends_on_what_was_drawn(name):
     exercise = find(name)
     wrong = exercise.answers.wrongs[-1].answer

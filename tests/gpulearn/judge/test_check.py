@@ -47,28 +47,27 @@ from tests.lessons import (
 from tests.support.rights import rights_of
 
 EXERCISES = list(catalogue().values())
-# answers by another hand than the catalogues'
-ANSWERS = {
-    "03": answers_threads,
-    "04": answers_coalescing,
-    "05": answers_shared_memory,
-    "06": answers_matmul,
-    "07": answers_reductions,
-    "09": answers_cuda_cpp,
-    "10": answers_gradient_descent,
-    "11": answers_noise_and_schedules,
-    "12": answers_backprop,
-    "13": answers_training,
-    "14": answers_training_costs,
-}
-OTHER_RIGHTS = {name: several for m in ANSWERS.values() for name, several in m.RIGHT.items()}
+# wrong answers by another hand than the catalogues'
+ANSWERS = (
+    answers_threads,
+    answers_coalescing,
+    answers_shared_memory,
+    answers_matmul,
+    answers_reductions,
+    answers_cuda_cpp,
+    answers_gradient_descent,
+    answers_noise_and_schedules,
+    answers_backprop,
+    answers_training,
+    answers_training_costs,
+)
 
 
 def wrongs_of(exercise):
     """Known wrong answers, not compiled yet, then others: they are held against the known ones."""
     for i, wrong in enumerate(exercise.answers.wrongs):
         yield pytest.param(exercise, wrong, False, id=f"{exercise.name}-{i}")
-    for module in ANSWERS.values():
+    for module in ANSWERS:
         for name, answer, told in module.WRONG:
             if name == exercise.name:
                 wrong = Wrong(lambda answer=answer: answer, told)
@@ -79,7 +78,7 @@ def wrongs_of(exercise):
 RIGHT = [
     pytest.param(e, answer, id=f"{e.name}-{i}")
     for e in EXERCISES
-    for i, answer in enumerate((*rights_of(e), *OTHER_RIGHTS.get(e.name, ())))
+    for i, answer in enumerate((e.reference, *rights_of(e)))
 ]
 
 
@@ -113,12 +112,6 @@ def tried_once(exercise, answer, label):
     """What comes of a case: each wrong answer is also one of those that all are held against."""
     (case,) = (case for case in exercise.cases() if case.label == label)
     return trial.tried(exercise, answer, case)
-
-
-@pytest.mark.parametrize("number", ANSWERS)
-def test_every_exercise_of_a_notebook_has_right_answers_by_another_hand(number):
-    names = [e.name for e in EXERCISES if e.notebook.startswith(number)]
-    assert list(ANSWERS[number].RIGHT) == names
 
 
 @pytest.mark.parametrize(
