@@ -29,6 +29,7 @@ class Forwards:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._wrappers: list[weakref.ref[DistributedDataParallel]] = []
+        self._options: dict[int, dict[str, bool]] = {}  # of each, also when it is gone
         self._wrapped: weakref.WeakSet[nn.Module] = weakref.WeakSet()
         self._stack: list[nn.Module] = []
         self._batch_is_open = False
@@ -40,6 +41,7 @@ class Forwards:
         # since the last step, by line and wrapper: forwards whose backward will exchange gradients
         self._synced: Counter[tuple[str, int]] = Counter()
         self._synced_twice: tuple[int, int, int] | None = None
+        self.is_unsynced = False  # whether a wrapper was told not to exchange since the last step
         self._dropout = self._normalizes = False
         hooks.register_module_module_registration_hook(self._registered)
         hooks.register_module_forward_pre_hook(self._before)
@@ -89,6 +91,7 @@ class Forwards:
         watch = self._watch
         first = watch.step not in self._batches and watch.is_sampled()
         if isinstance(module, DistributedDataParallel):
+            self.is_unsynced |= not module.require_backward_grad_sync
             if module.require_backward_grad_sync:
                 self._synced[watch.line(), id(module)] += 1
         elif module in self._wrapped and self._past is None:
@@ -99,28 +102,28 @@ class Forwards:
             if watch.steps.follow(module):
                 self._name(getattr(module, "module", module))
 
-    def stepped(self) -> None:
-        """An optimizer step is over."""
-        times = min(self._watch.steps.backwards, max(self._synced.values(), default=0))
+    def stepped(self, backwards: int) -> None:
+        """An optimizer step is over, and so many backwards came before it."""
+        times = min(backwards, max(self._synced.values(), default=0))
         if times > 1 and self._synced_twice is None:
             size = sum(
                 p.numel() * p.element_size() for w in self.wrappers() for p in w.parameters()
             )
             self._synced_twice = (self._watch.step, times, size)
         self._synced.clear()
+        self.is_unsynced = False
 
     def record(self) -> dict[str, Any]:
         """For the rank's record."""
-        wrappers = [
-            {
-                "broadcasts": wrapper.broadcast_buffers,
-                "finds_unused": wrapper.find_unused_parameters,
-            }
-            for wrapper in self.wrappers()
-        ]
+        for index, ref in enumerate(self._wrappers):
+            if (wrapper := ref()) is not None:
+                self._options[index] = {
+                    "broadcasts": wrapper.broadcast_buffers,
+                    "finds_unused": wrapper.find_unused_parameters,
+                }
         devices = {str(p.device) for wrapper in self.wrappers() for p in wrapper.parameters()}
         return {
-            "wrappers": wrappers or ([{}] if self._wrappers else []),
+            "wrappers": list(self._options.values()) or ([{}] if self._wrappers else []),
             "sharded": self.sharded or self._watch.steps.sharded,
             "past": self._past,
             "batches": self._batches,

@@ -22,9 +22,13 @@ class Step:
         self.line: str = looks[0]["line"]
 
     def apart(self, what: str) -> list[str]:
-        """Names whose digests are not the same on all ranks, `what` being "before" and so on."""
+        """Names whose digests are not the same on all ranks, `what` being "before" and so on.
+
+        Only of what all ranks step: an optimizer may step a share of the parameters on each.
+        """
         states = [look.get(what) or {} for look in self.looks]
-        return [name for name in states[0] if len({_digest(s.get(name)) for s in states}) > 1]
+        shared = (name for name in states[0] if all(name in state for state in states))
+        return [name for name in shared if len({_digest(s[name]) for s in states}) > 1]
 
     def distance(self, what: str, name: str) -> float:
         """How far two ranks are apart at most, over the entries that were kept."""

@@ -63,7 +63,7 @@ class Samples:
                 return
             subset, first_step = loader["subset"], self._watch.step
             indices: list[int] = []
-            epoch = {"indices": indices, "whole": False}
+            epoch: dict[str, Any] = {"indices": indices, "whole": False, "trains": False}
             loader["epochs"].append(epoch)
             try:
                 for batch in original(sampler):
@@ -73,7 +73,8 @@ class Samples:
                     yield batch
                 epoch["whole"] = len(indices) < MAX_SAMPLES
             finally:
-                loader["trains"] |= self._watch.step > first_step
+                epoch["trains"] = self._watch.step > first_step
+                loader["trains"] |= epoch["trains"]
 
         BatchSampler.__iter__ = drawn  # type: ignore[method-assign]
 
@@ -130,7 +131,9 @@ def findings(records: Sequence[Record]) -> list[Finding]:
     found = []
     for loaders in zip(*(record["loaders"] for record in records), strict=True):
         if len({loader["where"] for loader in loaders}) == 1:
-            found += _same_order(loaders)
+            # in which order an evaluation reads does not matter
+            if loaders[0]["trains"] or not any(record["steps"] for record in records):
+                found += _same_order(loaders)
             found += _uneven_batches(loaders, records)
             found += _shares(loaders)
     return found
@@ -138,7 +141,8 @@ def findings(records: Sequence[Record]) -> list[Finding]:
 
 def _same_order(loaders: Sequence[Record]) -> list[Finding]:
     loader = loaders[0]
-    epochs = [epoch["indices"] for epoch in loader["epochs"] if epoch["indices"]]
+    # whoever takes one batch out, to see its shape, has not begun an epoch
+    epochs = [e["indices"] for e in loader["epochs"] if e["whole"] or e["trains"]]
     if not (loader["shuffles"] and len(epochs) > 1 and len(set(epochs[0])) > 2):
         return []
     shortest = min(len(epoch) for epoch in epochs)

@@ -1,5 +1,6 @@
 """Small trainings on two ranks: each mistake in several makes, and each set right."""
 
+import gc
 import os
 
 import torch
@@ -484,6 +485,101 @@ def joined_loaders():
             optimizer.zero_grad()
             functional.cross_entropy(model(inputs), labels).backward()
             optimizer.step()
+
+
+def right_statistics():
+    torch.manual_seed(0)
+    inner = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
+    model = DistributedDataParallel(inner)
+    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+    del model
+    gc.collect()
+
+
+def one_batch_taken_out_first():
+    trainer = Trainer(network(), shares())
+    next(iter(trainer.loader))
+    trainer.fit(epochs=1)
+
+
+def evaluation_in_one_order():
+    trainer = Trainer(network(), shares())
+    held_out = shares(samples(16))
+    for epoch in range(2):
+        trainer.set_epoch(epoch)
+        for inputs, labels in trainer.loader:
+            trainer.step(inputs, labels)
+        for inputs, _ in held_out:
+            trainer.model(inputs)
+
+
+def steps_of_closures():
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.LBFGS(model.parameters(), 0.1, max_iter=3)
+    for step in range(STEPS):
+        inputs, labels = batch(step)
+
+        def closure(inputs=inputs, labels=labels):
+            optimizer.zero_grad()
+            loss = functional.cross_entropy(model(inputs), labels)
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+
+
+def closures_of_one_step():
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for step in range(STEPS):
+        inputs, labels = batch(step)
+
+        def closure(inputs=inputs, labels=labels):
+            optimizer.zero_grad()
+            loss = functional.cross_entropy(model(inputs), labels)
+            loss.backward()
+            return loss
+
+        optimizer.step(closure=closure)
+
+
+class Sharded(torch.optim.Optimizer):
+    """Each rank steps every other parameter and sends it to the others."""
+
+    def __init__(self, parameters, rate):
+        self.whole = list(parameters)
+        super().__init__(self.whole, {"lr": rate})
+        self.mine = torch.optim.AdamW(self.whole[dist.get_rank() :: 2], rate)
+
+    def step(self, closure=None):
+        self.mine.step()
+        self.spread()
+
+    def spread(self):
+        for index, parameter in enumerate(self.whole):
+            dist.broadcast(parameter.data, index % 2)
+
+
+def optimizer_that_shards_its_state():
+    model = DistributedDataParallel(network())
+    loop(model, Sharded(model.parameters(), 0.1))
+
+
+def optimizer_that_shards_by_hand():
+    model = DistributedDataParallel(network())
+    sharded = Sharded(model.parameters(), 0.1)
+    loop(model, sharded.mine, after=lambda _: sharded.spread())
+
+
+def two_losses_of_one_step():
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for step in range(STEPS):
+        real, fake = batch(step)[0], batch(step + 50)[0]
+        optimizer.zero_grad()
+        functional.cross_entropy(model(real), torch.ones(6).long()).backward()
+        functional.cross_entropy(model(fake), torch.zeros(6).long()).backward()
+        optimizer.step()
 
 
 # these end in an error of torch's own, which the finding explains

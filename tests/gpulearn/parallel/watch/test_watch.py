@@ -65,6 +65,14 @@ RIGHT = [
     "local_steps",
     "parameter_server",
     "two_optimizers",
+    "right_statistics",
+    "one_batch_taken_out_first",
+    "evaluation_in_one_order",
+    "steps_of_closures",
+    "closures_of_one_step",
+    "optimizer_that_shards_its_state",
+    "optimizer_that_shards_by_hand",
+    "two_losses_of_one_step",
 ]
 
 
