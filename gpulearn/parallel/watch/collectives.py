@@ -30,7 +30,7 @@ class Collectives:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self.calls: dict[str, int] = {}  # "all_reduce, train.py:31" → how often
-        self._seen = {"messages": False, "rpc": False, "joins": False}
+        self._seen = {"messages": False, "rpc": False, "joins": False, "splits": False}
         self._clipped = ""  # where gradients were clipped since the last backward
         self._clipped_first: tuple[str, str, int] | None = None
         for name in COLLECTIVES:
@@ -47,6 +47,8 @@ class Collectives:
         def note(*args: Any, **keywords: Any) -> None:
             line = self._watch.line()
             call = f"{name}, {line}"
+            if name not in ("broadcast", "barrier"):
+                self._seen["splits"] |= self._watch.forwards.splits()
             self.calls[call] = self.calls.get(call, 0) + 1
             if self.calls[call] == 1:
                 self._watch.write()  # the rank may hang in it

@@ -31,6 +31,14 @@ class Finding:
         return asdict(self)
 
 
+def is_split(records: Iterable[Record]) -> bool:
+    """Whether ranks hold parts of a model, or send from one to one: then they are no replicas."""
+    return any(
+        r["sharded"] or r["messages"] or r["rpc"] or (r["splits"] and not r["wrappers"])
+        for r in records
+    )
+
+
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Each once; errors first."""
     return sorted(dict.fromkeys(findings), key=lambda finding: LEVELS.index(finding.level))

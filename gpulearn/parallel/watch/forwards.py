@@ -15,7 +15,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.parallel import DistributedDataParallel
 
-from gpulearn.parallel.watch.finding import Finding, Record, named
+from gpulearn.parallel.watch.finding import Finding, Record, is_split, named
 
 if TYPE_CHECKING:
     from gpulearn.parallel.watch.watch import Watch
@@ -102,6 +102,14 @@ class Forwards:
             if watch.steps.follow(module):
                 self._name(getattr(module, "module", module))
 
+    def splits(self) -> bool:
+        """Whether a forward is under way that the ranks may compute together."""
+        return bool(self._stack) and not isinstance(self._stack[-1], _BatchNorm)
+
+    def is_held(self) -> bool:
+        """Whether every forward of a wrapper since the last step was to exchange nothing."""
+        return self.is_unsynced and not self._synced
+
     def stepped(self, backwards: int) -> None:
         """An optimizer step is over, and so many backwards came before it."""
         times = min(backwards, max(self._synced.values(), default=0))
@@ -149,7 +157,7 @@ def findings(records: Sequence[Record]) -> list[Finding]:
 
 def _same_data(records: Sequence[Record]) -> list[Finding]:
     """Every rank was given the same batch, at each sampled step, and batches change."""
-    if any(record["sharded"] or record["messages"] or record["rpc"] for record in records):
+    if is_split(records):
         return []
     steps = [r["batches"] for r in records]
     common = sorted(set.intersection(*(set(batches) for batches in steps)), key=int)

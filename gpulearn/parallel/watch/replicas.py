@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.parallel.watch.finding import Finding, Record, counted, named
+from gpulearn.parallel.watch.finding import Finding, Record, counted, is_split, named
 
 CLOSE = 1e-3  # relative, of gradients that are to be a multiple of one another
 AVERAGE = "Average gradients: wrap the model in DistributedDataParallel, or all_reduce each p.grad."
@@ -39,7 +39,7 @@ class Step:
 def findings(records: Sequence[Record], failed: bool) -> list[Finding]:
     """What is wrong with the steps, each kind once."""
     counts = [record["begun" if failed else "steps"] for record in records]
-    if any(record["sharded"] or record["messages"] or record["rpc"] for record in records):
+    if is_split(records):
         return []
     steps = [
         Step(looks)
@@ -82,6 +82,10 @@ def _apart(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
         place = past[0]
         cause = "the forward goes past the wrapper, which therefore exchanges no gradient"
         cure = "Call the wrapped model itself, not model.module."
+    elif wrapped and own and all(look["held"] for look in first.looks):
+        kind = "never-synchronized"
+        cause = "all micro-batches of the step ran under no_sync, so that nothing was exchanged"
+        cure = "Run the last micro-batch of each step outside no_sync()."
     elif wrapped and unwrapped:
         name, cause = unwrapped[0], f"{unwrapped[0]} lies outside the wrapper"
         cure = "Wrap one module that holds all parameters which the optimizer has."
@@ -213,7 +217,7 @@ def _unused(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
     """Parameters without a gradient, under a wrapper that waits for all, or on some ranks only."""
     for step in steps:
         missing = [
-            [name for name, gradient in look["gradients"].items() if gradient is None]
+            [n for n, g in look["gradients"].items() if g is None and n not in look["unwrapped"]]
             for look in step.looks
         ]
         waits = any(w and not w["finds_unused"] for r in records for w in r["wrappers"])

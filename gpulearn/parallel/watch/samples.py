@@ -192,15 +192,15 @@ def _shares(loaders: Sequence[Record]) -> list[Finding]:
     total = first["samples"]
     if len({loader["fingerprint"] for loader in loaders}) > 1 or total is None:
         return []
-    epochs = [next(iter(loader["epochs"]), None) for loader in loaders]
-    if not all(epoch and epoch["whole"] for epoch in epochs):
+    whole_epochs = [[e["indices"] for e in loader["epochs"] if e["whole"]] for loader in loaders]
+    if not all(whole_epochs):
         return []
-    shares = [set(epoch["indices"]) for epoch in epochs if epoch]
-    drawn = sum(len(epoch["indices"]) for epoch in epochs if epoch)
+    ordered = [epochs[0] for epochs in whole_epochs]
+    shares = [set(order) for order in ordered]
+    drawn = sum(map(len, ordered))
     union = set().union(*shares)
     ranks = len(loaders)
     twice = drawn - len(union)
-    ordered = [epoch["indices"] for epoch in epochs if epoch]
     if all(order == ordered[0] for order in ordered) and first["trains"]:
         return []  # the same data on all ranks: told of the batches themselves
     found = []

@@ -107,7 +107,9 @@ class Steps:
             **self._gradients(plain),
             "buffers": self._buffers(),
             "draws": hash(torch.get_rng_state().numpy().tobytes()[:2504]),
-            "unwrapped": [name for name, p in plain.items() if known and id(p) not in known],
+            "unwrapped": [
+                n for n, p in plain.items() if known and p.requires_grad and id(p) not in known
+            ],
         }
 
     def _gradients(self, plain: Mapping[str, Tensor]) -> dict[str, Any]:
@@ -118,7 +120,7 @@ class Steps:
                 gradients[name] = None if gradient is None else _state(gradient)
             if len(followed := self._followed.get(id(parameter), ())):
                 local[name] = [float(value) for value in followed]
-        return {"gradients": gradients, "local": local}
+        return {"gradients": gradients, "local": local, "held": self._watch.forwards.is_held()}
 
     def _buffers(self) -> dict[str, Any]:
         return {

@@ -1,5 +1,6 @@
 """Small trainings on two ranks: each mistake in several makes, and each set right."""
 
+import copy
 import gc
 import os
 
@@ -126,6 +127,12 @@ def never_averaged_in_a_trainer():
     Trainer(network(), shares(), wrap=False).fit()
 
 
+def never_averaged_under_no_sync():
+    model = DistributedDataParallel(network())
+    with model.no_sync():
+        loop(model, torch.optim.SGD(model.parameters(), 0.1))
+
+
 def never_averaged_but_the_loss():
     model = network()
 
@@ -237,6 +244,12 @@ def seeds_of_samplers_differ():
     Trainer(network(), shares(seed=dist.get_rank())).fit()
 
 
+def seeds_of_samplers_differ_behind_a_batch_taken_out():
+    trainer = Trainer(network(), shares(seed=dist.get_rank()))
+    next(iter(trainer.loader))
+    trainer.fit()
+
+
 def world_size_too_large():
     Trainer(network(), shares(num_replicas=4, rank=dist.get_rank())).fit()
 
@@ -345,6 +358,12 @@ def late_layer():
     with torch.no_grad():
         model.module.late.weight.fill_(0.1), model.module.late.bias.zero_()
     loop(model, torch.optim.SGD(model.parameters(), 0.1))
+
+
+def optimizer_of_another_model():
+    plain = network()
+    model = DistributedDataParallel(copy.deepcopy(plain))
+    loop(model, torch.optim.SGD(plain.parameters(), 0.1))
 
 
 # buffers, random numbers, files
@@ -496,6 +515,13 @@ def right_statistics():
     gc.collect()
 
 
+def right_with_a_frozen_layer():
+    plain = network()
+    plain[0].requires_grad_(False)
+    model = DistributedDataParallel(plain)
+    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+
+
 def one_batch_taken_out_first():
     trainer = Trainer(network(), shares())
     next(iter(trainer.loader))
@@ -569,6 +595,34 @@ def optimizer_that_shards_by_hand():
     model = DistributedDataParallel(network())
     sharded = Sharded(model.parameters(), 0.1)
     loop(model, sharded.mine, after=lambda _: sharded.spread())
+
+
+class Whole(torch.autograd.Function):
+    """The sum over ranks, which each rank's part of the model makes a part of."""
+
+    @staticmethod
+    def forward(_context, part):
+        whole = part.clone()
+        dist.all_reduce(whole)
+        return whole
+
+    @staticmethod
+    def backward(_context, gradient):
+        return gradient
+
+
+class ByRows(nn.Linear):
+    """Half of the hidden units on each of two ranks."""
+
+    def forward(self, hidden):
+        return Whole.apply(super().forward(hidden))
+
+
+def layers_cut_between_ranks():
+    torch.manual_seed(dist.get_rank())
+    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), ByRows(4, 2, bias=False))
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    loop(model, optimizer, data=lambda step: batch(step, rank=0))
 
 
 def two_losses_of_one_step():
