@@ -84,19 +84,13 @@ def _clipped(records: Sequence[Record]) -> list[Finding]:
     if not ranks or any(record["wrappers"] for record in records):
         return []
     clip, exchange, step = next(r["clipped_first"] for r in records if r["clipped_first"])
-    return [
-        Finding(
-            "clipped-before-the-mean",
-            "error",
-            f"{named(ranks)} clipped gradients of their own before {exchange} averaged them: the "
-            f"mean of clipped gradients is not the clipped mean, and each rank scaled its part by "
-            f"another factor.",
-            "Average first, then clip: every rank then clips the same gradient.",
-            where=clip,
-            ranks=ranks,
-            step=step,
-        )
-    ]
+    message = (
+        f"{named(ranks)} clipped gradients of their own before {exchange} averaged them: the "
+        f"mean of clipped gradients is not the clipped mean, and each rank scaled its part by "
+        f"another factor."
+    )
+    cure = "Average first, then clip: every rank then clips the same gradient."
+    return [Finding("clipped-before-the-mean", "error", message, cure, clip, ranks, step)]
 
 
 def _lonely(records: Sequence[Record]) -> list[Finding]:
@@ -107,16 +101,11 @@ def _lonely(records: Sequence[Record]) -> list[Finding]:
         if 0 < len(callers) < len(records):
             name, _, line = call.partition(", ")
             others = [rank for rank in counts if rank not in callers]
-            found.append(
-                Finding(
-                    "collective-of-some-ranks",
-                    "error",
-                    f"{named(callers)} called {name} {counted(counts[callers[0]], 'time')}, "
-                    f"{named(others)} never: a collective returns when all ranks of its group "
-                    f"have called it.",
-                    f"Move {name} out of the branch that not every rank takes.",
-                    where=line,
-                    ranks=callers,
-                )
+            message = (
+                f"{named(callers)} called {name} {counted(counts[callers[0]], 'time')}, "
+                f"{named(others)} never: a collective returns when all ranks of its group "
+                f"have called it."
             )
+            cure = f"Move {name} out of the branch that not every rank takes."
+            found.append(Finding("collective-of-some-ranks", "error", message, cure, line, callers))
     return found

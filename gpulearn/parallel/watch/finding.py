@@ -6,6 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+EVEN = (
+    "Give every rank as many batches (DistributedSampler pads, drop_last=True drops), or run the "
+    "loop in model.join()."
+)
 LEVELS = ("error", "warning", "note")
 Record = Mapping[str, Any]  # what one rank's watch has written down
 

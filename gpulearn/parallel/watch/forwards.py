@@ -169,21 +169,17 @@ def _same_data(records: Sequence[Record]) -> list[Finding]:
     loaders = [loader for record in records for loader in record["loaders"]]
     where = loaders[0]["where"] if loaders else records[0]["step_line"]
     distributed = any(loader["distributed"] for loader in loaders)
-    return [
-        Finding(
-            "same-data",
-            "error",
-            f"{named(ranks)} were given the same batch in each of the {len(common)} steps "
-            f"compared: {len(ranks)} ranks do the work of one.",
-            "Pass num_replicas and rank to the DistributedSampler: here each rank counts as rank 0."
-            if distributed
-            else "Give the loader sampler=DistributedSampler(dataset), or let each rank draw other "
-            "samples.",
-            where=where,
-            ranks=ranks,
-            step=int(common[0]),
-        )
-    ]
+    message = (
+        f"{named(ranks)} were given the same batch in each of the {len(common)} steps "
+        f"compared: {len(ranks)} ranks do the work of one."
+    )
+    cure = (
+        "Pass num_replicas and rank to the DistributedSampler: here each rank counts as rank 0."
+        if distributed
+        else "Give the loader sampler=DistributedSampler(dataset), or let each rank draw other "
+        "samples."
+    )
+    return [Finding("same-data", "error", message, cure, where, ranks, int(common[0]))]
 
 
 def shared_device(records: Sequence[Record]) -> list[Finding]:
@@ -195,15 +191,9 @@ def shared_device(records: Sequence[Record]) -> list[Finding]:
         gpus = min(record["device_count"] for record in here)
         if len(here) > 1 and len(used) == 1 and gpus > 1 and (device := used.pop()) != "cpu":
             ranks = tuple(record["rank"] for record in here)
-            found.append(
-                Finding(
-                    "one-gpu-for-all",
-                    "error",
-                    f"{named(ranks)} all use {device}, and {host} has {gpus} GPUs.",
-                    'Call torch.cuda.set_device(int(os.environ["LOCAL_RANK"])) first.',
-                    ranks=ranks,
-                )
-            )
+            message = f"{named(ranks)} all use {device}, and {host} has {gpus} GPUs."
+            cure = 'Call torch.cuda.set_device(int(os.environ["LOCAL_RANK"])) first.'
+            found.append(Finding("one-gpu-for-all", "error", message, cure, ranks=ranks))
     return found
 
 
@@ -212,15 +202,19 @@ def _synced_twice(records: Sequence[Record]) -> list[Finding]:
     if not twice:
         return []
     step, times, size = twice[0]["synced_twice"]
+    message = (
+        f"gradients are exchanged {times} times a step where once is enough: "
+        f"{(times - 1) * size / 1e6:,.3g} MB a step are sent for nothing."
+    )
+    cure = "Run all micro-batches but the last under model.no_sync()."
     return [
         Finding(
             "step-scaled",
             "warning",
-            f"gradients are exchanged {times} times a step where once is enough: "
-            f"{(times - 1) * size / 1e6:,.3g} MB a step are sent for nothing.",
-            "Run all micro-batches but the last under model.no_sync().",
-            where=twice[0]["step_line"],
-            ranks=tuple(record["rank"] for record in twice),
-            step=step,
+            message,
+            cure,
+            twice[0]["step_line"],
+            tuple(record["rank"] for record in twice),
+            step,
         )
     ]

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.utils.data import BatchSampler, DataLoader, Dataset, DistributedSampler, Subset
 
-from gpulearn.parallel.watch.finding import Finding, Record, counted, named
+from gpulearn.parallel.watch.finding import EVEN, Finding, Record, counted, named
 
 if TYPE_CHECKING:
     from gpulearn.parallel.watch.watch import Watch
@@ -149,17 +149,13 @@ def _same_order(loaders: Sequence[Record]) -> list[Finding]:
     repeated = sum(epoch[:shortest] == epochs[0][:shortest] for epoch in epochs)
     if repeated < len(epochs):
         return []
-    return [
-        Finding(
-            "same-order-every-epoch",
-            "error",
-            f"{len(epochs)} epochs drew their samples in the same order, {epochs[0][0]}, "
-            f"{epochs[0][1]}, {epochs[0][2]}, …, and each rank kept its share: the sampler was not "
-            f"told which epoch it is.",
-            "Call sampler.set_epoch(epoch) at the start of each epoch.",
-            where=loader["where"],
-        )
-    ]
+    message = (
+        f"{len(epochs)} epochs drew their samples in the same order, {epochs[0][0]}, "
+        f"{epochs[0][1]}, {epochs[0][2]}, …, and each rank kept its share: the sampler was not "
+        f"told which epoch it is."
+    )
+    cure = "Call sampler.set_epoch(epoch) at the start of each epoch."
+    return [Finding("same-order-every-epoch", "error", message, cure, loader["where"])]
 
 
 def _uneven_batches(loaders: Sequence[Record], records: Sequence[Record]) -> list[Finding]:
@@ -171,19 +167,12 @@ def _uneven_batches(loaders: Sequence[Record], records: Sequence[Record]) -> lis
     least, most = min(batches), max(batches)
     short = tuple(r["rank"] for r, count in zip(records, batches, strict=True) if count == least)
     long = tuple(r["rank"] for r, count in zip(records, batches, strict=True) if count == most)
-    return [
-        Finding(
-            "uneven-steps",
-            "error",
-            f"the loader of {named(long)} holds {counted(most, 'batch')} an epoch, that of "
-            f"{named(short)} {counted(least, 'batch')}: {named(long)} will wait in a collective "
-            f"for ranks that have left the loop.",
-            "Give every rank as many batches (DistributedSampler pads, drop_last=True drops), or "
-            "run the loop in model.join().",
-            where=loaders[0]["where"],
-            ranks=long,
-        )
-    ]
+    message = (
+        f"the loader of {named(long)} holds {counted(most, 'batch')} an epoch, that of "
+        f"{named(short)} {counted(least, 'batch')}: {named(long)} will wait in a collective "
+        f"for ranks that have left the loop."
+    )
+    return [Finding("uneven-steps", "error", message, EVEN, loaders[0]["where"], long)]
 
 
 def _shares(loaders: Sequence[Record]) -> list[Finding]:
@@ -205,40 +194,30 @@ def _shares(loaders: Sequence[Record]) -> list[Finding]:
         return []  # the same data on all ranks: told of the batches themselves
     found = []
     if first["trains"] and twice > ranks and twice > drawn // 50:
-        found.append(
-            Finding(
-                "overlapping-shards",
-                "error",
-                f"of {drawn:,} samples drawn in an epoch by {ranks} ranks {twice:,} are repeats: "
-                f"{len(union):,} of {total:,} were seen.",
-                "Shuffle with one seed on all ranks before the cut, or use DistributedSampler."
-                if not first["distributed"]
-                else "Give every rank's DistributedSampler the same seed, and its own rank.",
-                where=first["where"],
-            )
+        message = (
+            f"of {drawn:,} samples drawn in an epoch by {ranks} ranks {twice:,} are repeats: "
+            f"{len(union):,} of {total:,} were seen."
         )
+        cure = (
+            "Shuffle with one seed on all ranks before the cut, or use DistributedSampler."
+            if not first["distributed"]
+            else "Give every rank's DistributedSampler the same seed, and its own rank."
+        )
+        found.append(Finding("overlapping-shards", "error", message, cure, first["where"]))
     elif twice and first["distributed"] and not first["trains"]:
-        found.append(
-            Finding(
-                "padding-counted",
-                "note",
-                f"{counted(twice, 'sample')} of {total:,} counted twice in evaluation: the "
-                f"sampler repeats samples so that all ranks get as many.",
-                "Drop the repeats before the average, or evaluate on one rank.",
-                where=first["where"],
-            )
+        message = (
+            f"{counted(twice, 'sample')} of {total:,} counted twice in evaluation: the "
+            f"sampler repeats samples so that all ranks get as many."
         )
+        cure = "Drop the repeats before the average, or evaluate on one rank."
+        found.append(Finding("padding-counted", "note", message, cure, first["where"]))
     allowed = ranks * (first["batch_size"] or 1) if first["drops"] else 0
     whole = first["distributed"] and not found
     if whole and total - len(union) > allowed and first["replicas"] != ranks:
-        found.append(
-            Finding(
-                "missing-samples",
-                "error",
-                f"{total - len(union):,} of {total:,} samples were drawn by no rank: the sampler "
-                f"cuts into {first['replicas']} shares, and there are {ranks} ranks.",
-                "Pass num_replicas=dist.get_world_size(), or leave it out.",
-                where=first["where"],
-            )
+        message = (
+            f"{total - len(union):,} of {total:,} samples were drawn by no rank: the sampler "
+            f"cuts into {first['replicas']} shares, and there are {ranks} ranks."
         )
+        cure = "Pass num_replicas=dist.get_world_size(), or leave it out."
+        found.append(Finding("missing-samples", "error", message, cure, first["where"]))
     return found
