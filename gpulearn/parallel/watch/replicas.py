@@ -48,8 +48,10 @@ def findings(records: Sequence[Record], failed: bool) -> list[Finding]:
     ]
     if not steps:
         return []
-    found = [*_uneven(records, counts), *_unused(records, steps), *_late(records, steps)]
-    found += _apart(records, steps)
+    unused = _unused(records, steps)
+    found = [*_uneven(records, counts), *unused, *_late(records, steps)]
+    if not (failed and unused):  # the exchange that waits for them leaves replicas apart
+        found += _apart(records, steps)
     if not any(f.kind in ("never-synchronized", "replicas-differ") for f in found):
         found += [*_scaled(records, steps), *_statistics(records, steps)]
     return [*found, *_undivided(records), *_draws(records, steps)]

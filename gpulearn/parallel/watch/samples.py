@@ -80,7 +80,8 @@ class Samples:
 
     def record(self) -> dict[str, Any]:
         """For the rank's record."""
-        return {"loaders": [{**loader, "subset": None} for loader in self._loaders.values()]}
+        loaders = self._loaders.values()
+        return {"loaders": [{**a, "subset": a["subset"] is not None} for a in loaders]}
 
 
 def _length(sized: Any) -> int | None:
@@ -200,7 +201,7 @@ def _shares(loaders: Sequence[Record]) -> list[Finding]:
         )
         cure = (
             "Shuffle with one seed on all ranks before the cut, or use DistributedSampler."
-            if not first["distributed"]
+            if first["subset"] or not first["distributed"]
             else "Give every rank's DistributedSampler the same seed, and its own rank."
         )
         found.append(Finding("overlapping-shards", "error", message, cure, first["where"]))

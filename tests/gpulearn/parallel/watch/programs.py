@@ -244,6 +244,12 @@ def seeds_of_samplers_differ():
     Trainer(network(), shares(seed=dist.get_rank())).fit()
 
 
+def split_by_seeds_of_their_own():
+    draw = torch.Generator().manual_seed(dist.get_rank())
+    train, _ = random_split(samples(40), [24, 16], draw)
+    Trainer(network(), shares(train)).fit()
+
+
 def seeds_of_samplers_differ_behind_a_batch_taken_out():
     trainer = Trainer(network(), shares(seed=dist.get_rank()))
     next(iter(trainer.loader))
