@@ -96,11 +96,14 @@ class Forwards:
                 self._synced[watch.line(), id(module)] += 1
         elif module in self._wrapped and self._past is None:
             self._past = (watch.line(), watch.step)
-        if next(module.parameters(), None) is not None:
-            self._batch_is_open = first
-            watch.counter[1] = watch.step + 1
-            if watch.steps.follow(module):
-                self._name(getattr(module, "module", module))
+        try:
+            if next(module.parameters(), None) is not None:
+                self._batch_is_open = first
+                watch.counter[1] = watch.step + 1
+                if watch.steps.follow(module):
+                    self._name(getattr(module, "module", module))
+        except ValueError:
+            pass  # a part of it is on another machine: a RemoteModule lists no parameters
 
     def splits(self) -> bool:
         """Whether a forward is under way that the ranks may compute together."""

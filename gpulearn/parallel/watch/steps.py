@@ -52,8 +52,8 @@ class Steps:
         """
         if id(module) in self._modules:
             return False
-        self._modules[id(module)] = weakref.ref(module)
         parameters = [p for p in module.parameters() if p.requires_grad and p.is_leaf]
+        self._modules[id(module)] = weakref.ref(module)
         spread = max(1, math.ceil(len(parameters) / FOLLOWED))
         for parameter in parameters[::spread]:
             if id(parameter) not in self._followed and not _is_sharded(parameter):

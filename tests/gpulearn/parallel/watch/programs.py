@@ -631,6 +631,22 @@ def layers_cut_between_ranks():
     loop(model, optimizer, data=lambda step: batch(step, rank=0))
 
 
+class Elsewhere(nn.Module):
+    """As torch's `RemoteModule` does: its parameters cannot be listed."""
+
+    def named_modules(self, *_args, **_keywords):
+        raise ValueError("not supported")
+
+    def forward(self, inputs):
+        return inputs
+
+
+def part_of_a_model_elsewhere():
+    near = DistributedDataParallel(network())
+    model = nn.Sequential(near, Elsewhere())
+    loop(near, torch.optim.SGD(near.parameters(), 0.1), call=model)
+
+
 def two_losses_of_one_step():
     model = DistributedDataParallel(network())
     optimizer = torch.optim.SGD(model.parameters(), 0.1)

@@ -78,6 +78,7 @@ RIGHT = [
     "optimizer_that_shards_its_state",
     "optimizer_that_shards_by_hand",
     "layers_cut_between_ranks",
+    "part_of_a_model_elsewhere",
     "two_losses_of_one_step",
 ]
 
