@@ -30,7 +30,7 @@ class Collectives:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self.calls: dict[str, int] = {}  # "all_reduce, train.py:31" → how often
-        self._seen = {"messages": False, "rpc": False, "joins": False}
+        self._seen = {"messages": False, "rpc": False, "joins": False, "splits": False}
         self._clipped = ""  # where gradients were clipped since the last backward
         self._clipped_first: tuple[str, str, int] | None = None
         for name in COLLECTIVES:
@@ -47,6 +47,8 @@ class Collectives:
         def note(*args: Any, **keywords: Any) -> None:
             line = self._watch.line()
             call = f"{name}, {line}"
+            if name not in ("broadcast", "barrier"):
+                self._seen["splits"] |= self._watch.forwards.splits()
             self.calls[call] = self.calls.get(call, 0) + 1
             if self.calls[call] == 1:
                 self._watch.write()  # the rank may hang in it
@@ -82,19 +84,13 @@ def _clipped(records: Sequence[Record]) -> list[Finding]:
     if not ranks or any(record["wrappers"] for record in records):
         return []
     clip, exchange, step = next(r["clipped_first"] for r in records if r["clipped_first"])
-    return [
-        Finding(
-            "clipped-before-the-mean",
-            "error",
-            f"{named(ranks)} clipped gradients of their own before {shown(exchange)} averaged "
-            f"them: the mean of clipped gradients is not the clipped mean, and each rank scaled "
-            f"its part by another factor.",
-            "Average first, then clip: every rank then clips the same gradient.",
-            where=clip,
-            ranks=ranks,
-            step=step,
-        )
-    ]
+    message = (
+        f"{named(ranks)} clipped gradients of their own before {shown(exchange)} averaged them: "
+        f"the mean of clipped gradients is not the clipped mean, and each rank scaled its part "
+        f"by another factor."
+    )
+    cure = "Average first, then clip: every rank then clips the same gradient."
+    return [Finding("clipped-before-the-mean", "error", message, cure, clip, ranks, step)]
 
 
 def _lonely(records: Sequence[Record]) -> list[Finding]:
@@ -105,16 +101,11 @@ def _lonely(records: Sequence[Record]) -> list[Finding]:
         if 0 < len(callers) < len(records):
             name, _, line = call.partition(", ")
             others = [rank for rank in counts if rank not in callers]
-            found.append(
-                Finding(
-                    "collective-of-some-ranks",
-                    "error",
-                    f"{named(callers)} called {name} {counted(counts[callers[0]], 'time')}, "
-                    f"{named(others)} never: a collective returns when all ranks of its group "
-                    f"have called it.",
-                    f"Move {name} out of the branch that not every rank takes.",
-                    where=line,
-                    ranks=callers,
-                )
+            message = (
+                f"{named(callers)} called {name} {counted(counts[callers[0]], 'time')}, "
+                f"{named(others)} never: a collective returns when all ranks of its group "
+                f"have called it."
             )
+            cure = f"Move {name} out of the branch that not every rank takes."
+            found.append(Finding("collective-of-some-ranks", "error", message, cure, line, callers))
     return found

@@ -57,28 +57,20 @@ def findings(records: Sequence[Record]) -> list[Finding]:
         line, prefixed = record["saved"][path]
         name = Path(path).name
         if len(ranks) > 1:
-            found.append(
-                Finding(
-                    "file-written-by-all",
-                    "error",
-                    f"{named(ranks)} all saved to {name}: who finishes last wins, and two that "
-                    f"write at once leave a broken file.",
-                    "Save on rank 0 only (if dist.get_rank() == 0), then dist.barrier() on all "
-                    "ranks before anyone loads it.",
-                    where=line,
-                    ranks=tuple(ranks),
-                )
+            message = (
+                f"{named(ranks)} all saved to {name}: who finishes last wins, and two that "
+                f"write at once leave a broken file."
             )
+            cure = (
+                "Save on rank 0 only (if dist.get_rank() == 0), then dist.barrier() on all "
+                "ranks before anyone loads it."
+            )
+            found.append(Finding("file-written-by-all", "error", message, cure, line, tuple(ranks)))
         if prefixed:
-            found.append(
-                Finding(
-                    "wrapped-names-saved",
-                    "note",
-                    f"every key in {name} begins with {PREFIX!r}: a model without the wrapper "
-                    f"will not find its parameters there.",
-                    "Save model.module.state_dict().",
-                    where=line,
-                    ranks=tuple(ranks),
-                )
+            message = (
+                f"every key in {name} begins with {PREFIX!r}: a model without the wrapper "
+                f"will not find its parameters there."
             )
+            cure = "Save model.module.state_dict()."
+            found.append(Finding("wrapped-names-saved", "note", message, cure, line, tuple(ranks)))
     return found

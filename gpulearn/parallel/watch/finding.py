@@ -9,6 +9,10 @@ from typing import Any
 from gpulearn.parallel.launch.failures import location
 from gpulearn.parallel.launch.messages import TraceFrame
 
+EVEN = (
+    "Give every rank as many batches (DistributedSampler pads, drop_last=True drops), or run the "
+    "loop in model.join()."
+)
 LEVELS = ("error", "warning", "note")
 Record = Mapping[str, Any]  # what one rank's watch has written down
 
@@ -32,6 +36,14 @@ class Finding:
     def as_data(self) -> dict[str, Any]:
         """All fields, for JSON."""
         return asdict(self)
+
+
+def is_split(records: Iterable[Record]) -> bool:
+    """Whether ranks hold parts of a model, or send from one to one: then they are no replicas."""
+    return any(
+        r["sharded"] or r["messages"] or r["rpc"] or (r["splits"] and not r["wrappers"])
+        for r in records
+    )
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:

@@ -15,7 +15,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.parallel import DistributedDataParallel
 
-from gpulearn.parallel.watch.finding import Finding, Record, named
+from gpulearn.parallel.watch.finding import Finding, Record, is_split, named
 
 if TYPE_CHECKING:
     from gpulearn.parallel.watch.watch import Watch
@@ -29,6 +29,7 @@ class Forwards:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._wrappers: list[weakref.ref[DistributedDataParallel]] = []
+        self._options: dict[int, dict[str, bool]] = {}  # of each, also when it is gone
         self._wrapped: weakref.WeakSet[nn.Module] = weakref.WeakSet()
         self._stack: list[nn.Module] = []
         self._batch_is_open = False
@@ -40,6 +41,7 @@ class Forwards:
         # since the last step, by line and wrapper: forwards whose backward will exchange gradients
         self._synced: Counter[tuple[str, int]] = Counter()
         self._synced_twice: tuple[int, int, int] | None = None
+        self.is_unsynced = False  # whether a wrapper was told not to exchange since the last step
         self._dropout = self._normalizes = False
         hooks.register_module_module_registration_hook(self._registered)
         hooks.register_module_forward_pre_hook(self._before)
@@ -89,38 +91,50 @@ class Forwards:
         watch = self._watch
         first = watch.step not in self._batches and watch.is_sampled()
         if isinstance(module, DistributedDataParallel):
+            self.is_unsynced |= not module.require_backward_grad_sync
             if module.require_backward_grad_sync:
                 self._synced[watch.line(), id(module)] += 1
         elif module in self._wrapped and self._past is None:
             self._past = (watch.line(), watch.step)
-        if next(module.parameters(), None) is not None:
-            self._batch_is_open = first
-            watch.counter[1] = watch.step + 1
-            if watch.steps.follow(module):
-                self._name(getattr(module, "module", module))
+        try:
+            if next(module.parameters(), None) is not None:
+                self._batch_is_open = first
+                watch.counter[1] = watch.step + 1
+                if watch.steps.follow(module):
+                    self._name(getattr(module, "module", module))
+        except ValueError:
+            pass  # a part of it is on another machine: a RemoteModule lists no parameters
 
-    def stepped(self) -> None:
-        """An optimizer step is over."""
-        times = min(self._watch.steps.backwards, max(self._synced.values(), default=0))
+    def splits(self) -> bool:
+        """Whether a forward is under way that the ranks may compute together."""
+        return bool(self._stack) and not isinstance(self._stack[-1], _BatchNorm)
+
+    def is_held(self) -> bool:
+        """Whether every forward of a wrapper since the last step was to exchange nothing."""
+        return self.is_unsynced and not self._synced
+
+    def stepped(self, backwards: int) -> None:
+        """An optimizer step is over, and so many backwards came before it."""
+        times = min(backwards, max(self._synced.values(), default=0))
         if times > 1 and self._synced_twice is None:
             size = sum(
                 p.numel() * p.element_size() for w in self.wrappers() for p in w.parameters()
             )
             self._synced_twice = (self._watch.step, times, size)
         self._synced.clear()
+        self.is_unsynced = False
 
     def record(self) -> dict[str, Any]:
         """For the rank's record."""
-        wrappers = [
-            {
-                "broadcasts": wrapper.broadcast_buffers,
-                "finds_unused": wrapper.find_unused_parameters,
-            }
-            for wrapper in self.wrappers()
-        ]
+        for index, ref in enumerate(self._wrappers):
+            if (wrapper := ref()) is not None:
+                self._options[index] = {
+                    "broadcasts": wrapper.broadcast_buffers,
+                    "finds_unused": wrapper.find_unused_parameters,
+                }
         devices = {str(p.device) for wrapper in self.wrappers() for p in wrapper.parameters()}
         return {
-            "wrappers": wrappers or ([{}] if self._wrappers else []),
+            "wrappers": list(self._options.values()) or ([{}] if self._wrappers else []),
             "sharded": self.sharded or self._watch.steps.sharded,
             "past": self._past,
             "batches": self._batches,
@@ -146,7 +160,7 @@ def findings(records: Sequence[Record]) -> list[Finding]:
 
 def _same_data(records: Sequence[Record]) -> list[Finding]:
     """Every rank was given the same batch, at each sampled step, and batches change."""
-    if any(record["sharded"] or record["messages"] or record["rpc"] for record in records):
+    if is_split(records):
         return []
     steps = [r["batches"] for r in records]
     common = sorted(set.intersection(*(set(batches) for batches in steps)), key=int)
@@ -158,21 +172,17 @@ def _same_data(records: Sequence[Record]) -> list[Finding]:
     loaders = [loader for record in records for loader in record["loaders"]]
     where = loaders[0]["where"] if loaders else records[0]["step_line"]
     distributed = any(loader["distributed"] for loader in loaders)
-    return [
-        Finding(
-            "same-data",
-            "error",
-            f"{named(ranks)} were given the same batch in each of the {len(common)} steps "
-            f"compared: {len(ranks)} ranks do the work of one.",
-            "Pass num_replicas and rank to the DistributedSampler: here each rank counts as rank 0."
-            if distributed
-            else "Give the loader sampler=DistributedSampler(dataset), or let each rank draw other "
-            "samples.",
-            where=where,
-            ranks=ranks,
-            step=int(common[0]),
-        )
-    ]
+    message = (
+        f"{named(ranks)} were given the same batch in each of the {len(common)} steps "
+        f"compared: {len(ranks)} ranks do the work of one."
+    )
+    cure = (
+        "Pass num_replicas and rank to the DistributedSampler: here each rank counts as rank 0."
+        if distributed
+        else "Give the loader sampler=DistributedSampler(dataset), or let each rank draw other "
+        "samples."
+    )
+    return [Finding("same-data", "error", message, cure, where, ranks, int(common[0]))]
 
 
 def shared_device(records: Sequence[Record]) -> list[Finding]:
@@ -184,15 +194,9 @@ def shared_device(records: Sequence[Record]) -> list[Finding]:
         gpus = min(record["device_count"] for record in here)
         if len(here) > 1 and len(used) == 1 and gpus > 1 and (device := used.pop()) != "cpu":
             ranks = tuple(record["rank"] for record in here)
-            found.append(
-                Finding(
-                    "one-gpu-for-all",
-                    "error",
-                    f"{named(ranks)} all use {device}, and {host} has {gpus} GPUs.",
-                    'Call torch.cuda.set_device(int(os.environ["LOCAL_RANK"])) first.',
-                    ranks=ranks,
-                )
-            )
+            message = f"{named(ranks)} all use {device}, and {host} has {gpus} GPUs."
+            cure = 'Call torch.cuda.set_device(int(os.environ["LOCAL_RANK"])) first.'
+            found.append(Finding("one-gpu-for-all", "error", message, cure, ranks=ranks))
     return found
 
 
@@ -201,15 +205,19 @@ def _synced_twice(records: Sequence[Record]) -> list[Finding]:
     if not twice:
         return []
     step, times, size = twice[0]["synced_twice"]
+    message = (
+        f"gradients are exchanged {times} times a step where once is enough: "
+        f"{(times - 1) * size / 1e6:,.3g} MB a step are sent for nothing."
+    )
+    cure = "Run all micro-batches but the last under model.no_sync()."
     return [
         Finding(
             "step-scaled",
             "warning",
-            f"gradients are exchanged {times} times a step where once is enough: "
-            f"{(times - 1) * size / 1e6:,.3g} MB a step are sent for nothing.",
-            "Run all micro-batches but the last under model.no_sync().",
-            where=twice[0]["step_line"],
-            ranks=tuple(record["rank"] for record in twice),
-            step=step,
+            message,
+            cure,
+            twice[0]["step_line"],
+            tuple(record["rank"] for record in twice),
+            step,
         )
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.parallel.watch.finding import Finding, Record, counted, named
+from gpulearn.parallel.watch.finding import EVEN, Finding, Record, counted, is_split, named
 
 CLOSE = 1e-3  # relative, of gradients that are to be a multiple of one another
 AVERAGE = "Average gradients: wrap the model in DistributedDataParallel, or all_reduce each p.grad."
@@ -22,9 +22,13 @@ class Step:
         self.line: str = looks[0]["line"]
 
     def apart(self, what: str) -> list[str]:
-        """Names whose digests are not the same on all ranks, `what` being "before" and so on."""
+        """Names whose digests are not the same on all ranks, `what` being "before" and so on.
+
+        Only of what all ranks step: an optimizer may step a share of the parameters on each.
+        """
         states = [look.get(what) or {} for look in self.looks]
-        return [name for name in states[0] if len({_digest(s.get(name)) for s in states}) > 1]
+        shared = (name for name in states[0] if all(name in state for state in states))
+        return [name for name in shared if len({_digest(s[name]) for s in states}) > 1]
 
     def distance(self, what: str, name: str) -> float:
         """How far two ranks are apart at most, over the entries that were kept."""
@@ -35,7 +39,7 @@ class Step:
 def findings(records: Sequence[Record], failed: bool) -> list[Finding]:
     """What is wrong with the steps, each kind once."""
     counts = [record["begun" if failed else "steps"] for record in records]
-    if any(record["sharded"] or record["messages"] or record["rpc"] for record in records):
+    if is_split(records):
         return []
     steps = [
         Step(looks)
@@ -44,8 +48,10 @@ def findings(records: Sequence[Record], failed: bool) -> list[Finding]:
     ]
     if not steps:
         return []
-    found = [*_uneven(records, counts), *_unused(records, steps), *_late(records, steps)]
-    found += _apart(records, steps)
+    unused = _unused(records, steps)
+    found = [*_uneven(records, counts), *unused, *_late(records, steps)]
+    if not (failed and unused):  # the exchange that waits for them leaves replicas apart
+        found += _apart(records, steps)
     if not any(f.kind in ("never-synchronized", "replicas-differ") for f in found):
         found += [*_scaled(records, steps), *_statistics(records, steps)]
     return [*found, *_undivided(records), *_draws(records, steps)]
@@ -78,6 +84,10 @@ def _apart(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
         place = past[0]
         cause = "the forward goes past the wrapper, which therefore exchanges no gradient"
         cure = "Call the wrapped model itself, not model.module."
+    elif wrapped and own and all(look["held"] for look in first.looks):
+        kind = "never-synchronized"
+        cause = "all micro-batches of the step ran under no_sync, so that nothing was exchanged"
+        cure = "Run the last micro-batch of each step outside no_sync()."
     elif wrapped and unwrapped:
         name, cause = unwrapped[0], f"{unwrapped[0]} lies outside the wrapper"
         cure = "Wrap one module that holds all parameters which the optimizer has."
@@ -151,16 +161,14 @@ def _scaled(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
             step = factors[0][1]
             times = f"{ranks} times" if wrong > 1 else f"1/{ranks} of"
             why = "summed over ranks and never divided" if wrong > 1 else "divided twice"
+            message = (
+                f"the gradient of the step is {times} the mean of what the {ranks} ranks "
+                f"computed: {why}."
+            )
+            cure = "Divide once by dist.get_world_size() (DistributedDataParallel does it)."
             return [
                 Finding(
-                    "step-scaled",
-                    "error",
-                    f"the gradient of the step is {times} the mean of what the {ranks} ranks "
-                    f"computed: {why}.",
-                    "Divide once by dist.get_world_size() (DistributedDataParallel does it).",
-                    step.line,
-                    _ranks(records),
-                    step.number,
+                    "step-scaled", "error", message, cure, step.line, _ranks(records), step.number
                 )
             ]
     return []
@@ -172,18 +180,12 @@ def _undivided(records: Sequence[Record]) -> list[Finding]:
     if len(seen) < len(records):
         return []
     line, times, step = seen[0]
-    return [
-        Finding(
-            "step-scaled",
-            "warning",
-            f"{times} micro-batches are added up before a step, and no loss is divided by {times}: "
-            f"the gradient is {times} times that of one mean over all.",
-            f"Divide each loss by {times} before backward.",
-            line,
-            _ranks(records),
-            step,
-        )
-    ]
+    message = (
+        f"{times} micro-batches are added up before a step, and no loss is divided by {times}: "
+        f"the gradient is {times} times that of one mean over all."
+    )
+    cure = f"Divide each loss by {times} before backward."
+    return [Finding("step-scaled", "warning", message, cure, line, _ranks(records), step)]
 
 
 def _uneven(records: Sequence[Record], counts: Sequence[int]) -> list[Finding]:
@@ -191,17 +193,9 @@ def _uneven(records: Sequence[Record], counts: Sequence[int]) -> list[Finding]:
         return []
     told = ", ".join(f"rank {r} {n}" for r, n in zip(_ranks(records), counts, strict=True))
     most = tuple(r for r, n in zip(_ranks(records), counts, strict=True) if n == max(counts))
+    message = f"ranks began unequal numbers of steps: {told}."
     return [
-        Finding(
-            "uneven-steps",
-            "error",
-            f"ranks began unequal numbers of steps: {told}.",
-            "Give every rank as many batches (DistributedSampler pads, drop_last=True drops), or "
-            "run the loop in model.join().",
-            records[0]["step_line"],
-            most,
-            min(counts),
-        )
+        Finding("uneven-steps", "error", message, EVEN, records[0]["step_line"], most, min(counts))
     ]
 
 
@@ -209,7 +203,7 @@ def _unused(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
     """Parameters without a gradient, under a wrapper that waits for all, or on some ranks only."""
     for step in steps:
         missing = [
-            [name for name, gradient in look["gradients"].items() if gradient is None]
+            [n for n, g in look["gradients"].items() if g is None and n not in look["unwrapped"]]
             for look in step.looks
         ]
         waits = any(w and not w["finds_unused"] for r in records for w in r["wrappers"])
@@ -219,19 +213,15 @@ def _unused(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
         names = sorted(set().union(*missing))
         few = ", ".join(names[:3]) + (", …" if names[3:] else "")
         on = tuple(r for r, m in zip(_ranks(records), missing, strict=True) if m)
-        return [
-            Finding(
-                "unused-parameters",
-                "error",
-                f"{few} got no gradient in step {step.number} on {named(on)}: their part of the "
-                f"exchange never starts.",
-                "Use them in every forward, freeze them before wrapping (requires_grad=False), or "
-                "pass find_unused_parameters=True.",
-                step.line,
-                on,
-                step.number,
-            )
-        ]
+        message = (
+            f"{few} got no gradient in step {step.number} on {named(on)}: their part of the "
+            f"exchange never starts."
+        )
+        cure = (
+            "Use them in every forward, freeze them before wrapping (requires_grad=False), or "
+            "pass find_unused_parameters=True."
+        )
+        return [Finding("unused-parameters", "error", message, cure, step.line, on, step.number)]
     return []
 
 
@@ -241,17 +231,14 @@ def _late(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
     names = [name or "a parameter" for name in step.looks[0]["unwrapped"]]
     if not names or step.apart("after"):
         return []
+    message = (
+        f"the optimizer holds {counted(len(names), 'parameter')} that the wrapper did not have "
+        f"when it was made ({names[0]}): their gradients are not exchanged."
+    )
+    cure = "Make the wrapper after all parameters exist, and the optimizer from model.parameters()."
     return [
         Finding(
-            "late-parameters",
-            "warning",
-            f"the optimizer holds {counted(len(names), 'parameter')} that the wrapper did not have "
-            f"when it was made ({names[0]}): their gradients are not exchanged.",
-            "Make the wrapper after all parameters exist, and the optimizer from "
-            "model.parameters().",
-            step.line,
-            _ranks(records),
-            step.number,
+            "late-parameters", "warning", message, cure, step.line, _ranks(records), step.number
         )
     ]
 
@@ -263,15 +250,21 @@ def _statistics(records: Sequence[Record], steps: Sequence[Step]) -> list[Findin
         return []
     for step in steps:
         if names := step.apart("buffers"):
+            message = (
+                f"{names[0]} differs between ranks by up to "
+                f"{step.distance('buffers', names[0]):.3g} in step {step.number}: each rank "
+                f"normalizes by its own batches, and evaluation depends on the rank."
+            )
+            cure = (
+                "Leave broadcast_buffers=True, or convert with "
+                "nn.SyncBatchNorm.convert_sync_batchnorm (on GPUs)."
+            )
             return [
                 Finding(
                     "statistics-differ",
                     "warning",
-                    f"{names[0]} differs between ranks by up to "
-                    f"{step.distance('buffers', names[0]):.3g} in step {step.number}: each rank "
-                    f"normalizes by its own batches, and evaluation depends on the rank.",
-                    "Leave broadcast_buffers=True, or convert with "
-                    "nn.SyncBatchNorm.convert_sync_batchnorm (on GPUs).",
+                    message,
+                    cure,
                     step.line,
                     _ranks(records),
                     step.number,
@@ -286,12 +279,14 @@ def _draws(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
         return []
     if any(len({look["draws"] for look in step.looks}) > 1 for step in steps):
         return []
+    message = "dropout draws the same numbers on all ranks in every step compared."
+    cure = "Seed alike for the weights, then torch.manual_seed(seed + rank)."
     return [
         Finding(
             "same-random-numbers",
             "note",
-            "dropout draws the same numbers on all ranks in every step compared.",
-            "Seed alike for the weights, then torch.manual_seed(seed + rank).",
+            message,
+            cure,
             steps[0].line,
             _ranks(records),
             steps[0].number,

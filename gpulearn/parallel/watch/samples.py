@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.utils.data import BatchSampler, DataLoader, Dataset, DistributedSampler, Subset
 
-from gpulearn.parallel.watch.finding import Finding, Record, counted, named
+from gpulearn.parallel.watch.finding import EVEN, Finding, Record, counted, named
 
 if TYPE_CHECKING:
     from gpulearn.parallel.watch.watch import Watch
@@ -63,7 +63,7 @@ class Samples:
                 return
             subset, first_step = loader["subset"], self._watch.step
             indices: list[int] = []
-            epoch = {"indices": indices, "whole": False}
+            epoch: dict[str, Any] = {"indices": indices, "whole": False, "trains": False}
             loader["epochs"].append(epoch)
             try:
                 for batch in original(sampler):
@@ -73,13 +73,15 @@ class Samples:
                     yield batch
                 epoch["whole"] = len(indices) < MAX_SAMPLES
             finally:
-                loader["trains"] |= self._watch.step > first_step
+                epoch["trains"] = self._watch.step > first_step
+                loader["trains"] |= epoch["trains"]
 
         BatchSampler.__iter__ = drawn  # type: ignore[method-assign]
 
     def record(self) -> dict[str, Any]:
         """For the rank's record."""
-        return {"loaders": [{**loader, "subset": None} for loader in self._loaders.values()]}
+        loaders = self._loaders.values()
+        return {"loaders": [{**a, "subset": a["subset"] is not None} for a in loaders]}
 
 
 def _length(sized: Any) -> int | None:
@@ -130,7 +132,9 @@ def findings(records: Sequence[Record]) -> list[Finding]:
     found = []
     for loaders in zip(*(record["loaders"] for record in records), strict=True):
         if len({loader["where"] for loader in loaders}) == 1:
-            found += _same_order(loaders)
+            # in which order an evaluation reads does not matter
+            if loaders[0]["trains"] or not any(record["steps"] for record in records):
+                found += _same_order(loaders)
             found += _uneven_batches(loaders, records)
             found += _shares(loaders)
     return found
@@ -138,24 +142,21 @@ def findings(records: Sequence[Record]) -> list[Finding]:
 
 def _same_order(loaders: Sequence[Record]) -> list[Finding]:
     loader = loaders[0]
-    epochs = [epoch["indices"] for epoch in loader["epochs"] if epoch["indices"]]
+    # whoever takes one batch out, to see its shape, has not begun an epoch
+    epochs = [e["indices"] for e in loader["epochs"] if e["whole"] or e["trains"]]
     if not (loader["shuffles"] and len(epochs) > 1 and len(set(epochs[0])) > 2):
         return []
     shortest = min(len(epoch) for epoch in epochs)
     repeated = sum(epoch[:shortest] == epochs[0][:shortest] for epoch in epochs)
     if repeated < len(epochs):
         return []
-    return [
-        Finding(
-            "same-order-every-epoch",
-            "error",
-            f"{len(epochs)} epochs drew their samples in the same order, {epochs[0][0]}, "
-            f"{epochs[0][1]}, {epochs[0][2]}, …, and each rank kept its share: the sampler was not "
-            f"told which epoch it is.",
-            "Call sampler.set_epoch(epoch) at the start of each epoch.",
-            where=loader["where"],
-        )
-    ]
+    message = (
+        f"{len(epochs)} epochs drew their samples in the same order, {epochs[0][0]}, "
+        f"{epochs[0][1]}, {epochs[0][2]}, …, and each rank kept its share: the sampler was not "
+        f"told which epoch it is."
+    )
+    cure = "Call sampler.set_epoch(epoch) at the start of each epoch."
+    return [Finding("same-order-every-epoch", "error", message, cure, loader["where"])]
 
 
 def _uneven_batches(loaders: Sequence[Record], records: Sequence[Record]) -> list[Finding]:
@@ -167,19 +168,12 @@ def _uneven_batches(loaders: Sequence[Record], records: Sequence[Record]) -> lis
     least, most = min(batches), max(batches)
     short = tuple(r["rank"] for r, count in zip(records, batches, strict=True) if count == least)
     long = tuple(r["rank"] for r, count in zip(records, batches, strict=True) if count == most)
-    return [
-        Finding(
-            "uneven-steps",
-            "error",
-            f"the loader of {named(long)} holds {counted(most, 'batch')} an epoch, that of "
-            f"{named(short)} {counted(least, 'batch')}: {named(long)} will wait in a collective "
-            f"for ranks that have left the loop.",
-            "Give every rank as many batches (DistributedSampler pads, drop_last=True drops), or "
-            "run the loop in model.join().",
-            where=loaders[0]["where"],
-            ranks=long,
-        )
-    ]
+    message = (
+        f"the loader of {named(long)} holds {counted(most, 'batch')} an epoch, that of "
+        f"{named(short)} {counted(least, 'batch')}: {named(long)} will wait in a collective "
+        f"for ranks that have left the loop."
+    )
+    return [Finding("uneven-steps", "error", message, EVEN, loaders[0]["where"], long)]
 
 
 def _shares(loaders: Sequence[Record]) -> list[Finding]:
@@ -188,53 +182,43 @@ def _shares(loaders: Sequence[Record]) -> list[Finding]:
     total = first["samples"]
     if len({loader["fingerprint"] for loader in loaders}) > 1 or total is None:
         return []
-    epochs = [next(iter(loader["epochs"]), None) for loader in loaders]
-    if not all(epoch and epoch["whole"] for epoch in epochs):
+    whole_epochs = [[e["indices"] for e in loader["epochs"] if e["whole"]] for loader in loaders]
+    if not all(whole_epochs):
         return []
-    shares = [set(epoch["indices"]) for epoch in epochs if epoch]
-    drawn = sum(len(epoch["indices"]) for epoch in epochs if epoch)
+    ordered = [epochs[0] for epochs in whole_epochs]
+    shares = [set(order) for order in ordered]
+    drawn = sum(map(len, ordered))
     union = set().union(*shares)
     ranks = len(loaders)
     twice = drawn - len(union)
-    ordered = [epoch["indices"] for epoch in epochs if epoch]
     if all(order == ordered[0] for order in ordered) and first["trains"]:
         return []  # the same data on all ranks: told of the batches themselves
     found = []
     if first["trains"] and twice > ranks and twice > drawn // 50:
-        found.append(
-            Finding(
-                "overlapping-shards",
-                "error",
-                f"of {drawn:,} samples drawn in an epoch by {ranks} ranks {twice:,} are repeats: "
-                f"{len(union):,} of {total:,} were seen.",
-                "Shuffle with one seed on all ranks before the cut, or use DistributedSampler."
-                if not first["distributed"]
-                else "Give every rank's DistributedSampler the same seed, and its own rank.",
-                where=first["where"],
-            )
+        message = (
+            f"of {drawn:,} samples drawn in an epoch by {ranks} ranks {twice:,} are repeats: "
+            f"{len(union):,} of {total:,} were seen."
         )
+        cure = (
+            "Shuffle with one seed on all ranks before the cut, or use DistributedSampler."
+            if first["subset"] or not first["distributed"]
+            else "Give every rank's DistributedSampler the same seed, and its own rank."
+        )
+        found.append(Finding("overlapping-shards", "error", message, cure, first["where"]))
     elif twice and first["distributed"] and not first["trains"]:
-        found.append(
-            Finding(
-                "padding-counted",
-                "note",
-                f"{counted(twice, 'sample')} of {total:,} counted twice in evaluation: the "
-                f"sampler repeats samples so that all ranks get as many.",
-                "Drop the repeats before the average, or evaluate on one rank.",
-                where=first["where"],
-            )
+        message = (
+            f"{counted(twice, 'sample')} of {total:,} counted twice in evaluation: the "
+            f"sampler repeats samples so that all ranks get as many."
         )
+        cure = "Drop the repeats before the average, or evaluate on one rank."
+        found.append(Finding("padding-counted", "note", message, cure, first["where"]))
     allowed = ranks * (first["batch_size"] or 1) if first["drops"] else 0
     whole = first["distributed"] and not found
     if whole and total - len(union) > allowed and first["replicas"] != ranks:
-        found.append(
-            Finding(
-                "missing-samples",
-                "error",
-                f"{total - len(union):,} of {total:,} samples were drawn by no rank: the sampler "
-                f"cuts into {first['replicas']} shares, and there are {ranks} ranks.",
-                "Pass num_replicas=dist.get_world_size(), or leave it out.",
-                where=first["where"],
-            )
+        message = (
+            f"{total - len(union):,} of {total:,} samples were drawn by no rank: the sampler "
+            f"cuts into {first['replicas']} shares, and there are {ranks} ranks."
         )
+        cure = "Pass num_replicas=dist.get_world_size(), or leave it out."
+        found.append(Finding("missing-samples", "error", message, cure, first["where"]))
     return found

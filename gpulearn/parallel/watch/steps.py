@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ class Steps:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self.count = 0
-        self.backwards = 0  # since the last step
+        self.backwards: list[str] = []  # the line of each since the last step
         self.sharded = False
         self.devices: set[str] = set()
         self._line = ""
@@ -39,6 +39,8 @@ class Steps:
         self._modules: dict[int, weakref.ref[nn.Module]] = {}
         self._undivided: tuple[str, int, int] | None = None
         self._roots: list[bool] = []  # of each backward since the last step: a plain mean?
+        self._outermost: torch.optim.Optimizer | None = None  # whose step is under way
+        self._closure = False  # that step calls forward and backward itself
         hooks.register_optimizer_step_pre_hook(self._before)
         hooks.register_optimizer_step_post_hook(self._after)
         watch.replace(torch.autograd, "backward", self._backward)
@@ -50,8 +52,8 @@ class Steps:
         """
         if id(module) in self._modules:
             return False
-        self._modules[id(module)] = weakref.ref(module)
         parameters = [p for p in module.parameters() if p.requires_grad and p.is_leaf]
+        self._modules[id(module)] = weakref.ref(module)
         spread = max(1, math.ceil(len(parameters) / FOLLOWED))
         for parameter in parameters[::spread]:
             if id(parameter) not in self._followed and not _is_sharded(parameter):
@@ -72,44 +74,53 @@ class Steps:
         return add
 
     def _backward(self, tensors: Any = (), *_args: Any, **_keywords: Any) -> None:
-        self.backwards += 1
+        self.backwards.append(self._watch.line())
         self._watch.collectives.renewed()
         first = tensors if isinstance(tensors, Tensor) else next(iter(tensors), None)
         self._roots.append(first is not None and _is_plain_mean(first))
 
-    def _before(self, optimizer: torch.optim.Optimizer, *_rest: Any) -> None:
+    def _before(self, optimizer: torch.optim.Optimizer, args: Any, keywords: Any) -> None:
+        if self._outermost not in (None, optimizer):
+            return  # an optimizer that shards its state steps another one for its share
+        self._outermost = optimizer
+        self._closure = keywords.get("closure", args[-1]) not in (None, optimizer)
         watch = self._watch
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         self._line = watch.line()
         self._optimized |= {id(p): p for p in parameters[:MAX_PARAMETERS]}
         self.devices |= {str(p.device) for p in parameters[:1]}
-        if self.backwards > 1 and all(self._roots) and self._undivided is None:
-            self._undivided = (self._line, self.backwards, self.count)
+        times = len(self.backwards)
+        repeats = times > len(set(self.backwards)) or watch.forwards.is_unsynced
+        if times > 1 and repeats and all(self._roots) and self._undivided is None:
+            self._undivided = (self._line, times, self.count)
         if watch.is_sampled():
             self._sampled.append(self._look(parameters))
 
     def _look(self, parameters: Sequence[Tensor]) -> dict[str, Any]:
-        gradients, local = {}, {}
         self.sharded |= any(map(_is_sharded, parameters))
         plain = self._named(parameters)
+        known = self._watch.forwards.kept
+        return {
+            "step": self.count,
+            "line": self._line,
+            "before": {name: _state(parameter) for name, parameter in plain.items()},
+            **self._gradients(plain),
+            "buffers": self._buffers(),
+            "draws": hash(torch.get_rng_state().numpy().tobytes()[:2504]),
+            "unwrapped": [
+                n for n, p in plain.items() if known and p.requires_grad and id(p) not in known
+            ],
+        }
+
+    def _gradients(self, plain: Mapping[str, Tensor]) -> dict[str, Any]:
+        gradients, local = {}, {}
         for name, parameter in plain.items():
             gradient = parameter.grad
             if parameter.requires_grad:
                 gradients[name] = None if gradient is None else _state(gradient)
             if len(followed := self._followed.get(id(parameter), ())):
                 local[name] = [float(value) for value in followed]
-        known = self._watch.forwards.kept
-        return {
-            "step": self.count,
-            "line": self._line,
-            "before": {name: _state(parameter) for name, parameter in plain.items()},
-            "gradients": gradients,
-            "local": local,
-            "buffers": self._buffers(),
-            "draws": hash(torch.get_rng_state().numpy().tobytes()[:2504]),
-            "unwrapped": [name for name, p in plain.items() if known and id(p) not in known],
-            "backwards": self.backwards,
-        }
+        return {"gradients": gradients, "local": local, "held": self._watch.forwards.is_held()}
 
     def _buffers(self) -> dict[str, Any]:
         return {
@@ -121,17 +132,22 @@ class Steps:
         }
 
     def _after(self, optimizer: torch.optim.Optimizer, *_rest: Any) -> None:
+        if optimizer is not self._outermost:
+            return
+        self._outermost = None
         watch = self._watch
         sampled = watch.is_sampled() and bool(self._sampled)
         if sampled:
             parameters = [p for group in optimizer.param_groups for p in group["params"]]
             self._sampled[-1]["after"] = self._weights(parameters)
+            if self._closure:
+                self._sampled[-1] |= self._gradients(self._named(parameters))
             self._followed = dict.fromkeys(self._followed, torch.zeros(0))
         watch.collectives.renewed()
-        watch.forwards.stepped()
+        watch.forwards.stepped(0 if self._closure else len(self.backwards))
         self.count += 1
         watch.counter[0] = self.count
-        self.backwards = 0
+        self.backwards.clear()
         self._roots.clear()
         if sampled:
             watch.write()

@@ -1,5 +1,7 @@
 """Small trainings on two ranks: each mistake in several makes, and each set right."""
 
+import copy
+import gc
 import os
 
 import torch
@@ -125,6 +127,12 @@ def never_averaged_in_a_trainer():
     Trainer(network(), shares(), wrap=False).fit()
 
 
+def never_averaged_under_no_sync():
+    model = DistributedDataParallel(network())
+    with model.no_sync():
+        loop(model, torch.optim.SGD(model.parameters(), 0.1))
+
+
 def never_averaged_but_the_loss():
     model = network()
 
@@ -236,6 +244,18 @@ def seeds_of_samplers_differ():
     Trainer(network(), shares(seed=dist.get_rank())).fit()
 
 
+def split_by_seeds_of_their_own():
+    draw = torch.Generator().manual_seed(dist.get_rank())
+    train, _ = random_split(samples(40), [24, 16], draw)
+    Trainer(network(), shares(train)).fit()
+
+
+def seeds_of_samplers_differ_behind_a_batch_taken_out():
+    trainer = Trainer(network(), shares(seed=dist.get_rank()))
+    next(iter(trainer.loader))
+    trainer.fit()
+
+
 def world_size_too_large():
     Trainer(network(), shares(num_replicas=4, rank=dist.get_rank())).fit()
 
@@ -344,6 +364,12 @@ def late_layer():
     with torch.no_grad():
         model.module.late.weight.fill_(0.1), model.module.late.bias.zero_()
     loop(model, torch.optim.SGD(model.parameters(), 0.1))
+
+
+def optimizer_of_another_model():
+    plain = network()
+    model = DistributedDataParallel(copy.deepcopy(plain))
+    loop(model, torch.optim.SGD(plain.parameters(), 0.1))
 
 
 # buffers, random numbers, files
@@ -484,6 +510,152 @@ def joined_loaders():
             optimizer.zero_grad()
             functional.cross_entropy(model(inputs), labels).backward()
             optimizer.step()
+
+
+def right_statistics():
+    torch.manual_seed(0)
+    inner = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
+    model = DistributedDataParallel(inner)
+    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+    del model
+    gc.collect()
+
+
+def right_with_a_frozen_layer():
+    plain = network()
+    plain[0].requires_grad_(False)
+    model = DistributedDataParallel(plain)
+    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+
+
+def one_batch_taken_out_first():
+    trainer = Trainer(network(), shares())
+    next(iter(trainer.loader))
+    trainer.fit(epochs=1)
+
+
+def evaluation_in_one_order():
+    trainer = Trainer(network(), shares())
+    held_out = shares(samples(16))
+    for epoch in range(2):
+        trainer.set_epoch(epoch)
+        for inputs, labels in trainer.loader:
+            trainer.step(inputs, labels)
+        for inputs, _ in held_out:
+            trainer.model(inputs)
+
+
+def steps_of_closures():
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.LBFGS(model.parameters(), 0.1, max_iter=3)
+    for step in range(STEPS):
+        inputs, labels = batch(step)
+
+        def closure(inputs=inputs, labels=labels):
+            optimizer.zero_grad()
+            loss = functional.cross_entropy(model(inputs), labels)
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+
+
+def closures_of_one_step():
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for step in range(STEPS):
+        inputs, labels = batch(step)
+
+        def closure(inputs=inputs, labels=labels):
+            optimizer.zero_grad()
+            loss = functional.cross_entropy(model(inputs), labels)
+            loss.backward()
+            return loss
+
+        optimizer.step(closure=closure)
+
+
+class Sharded(torch.optim.Optimizer):
+    """Each rank steps every other parameter and sends it to the others."""
+
+    def __init__(self, parameters, rate):
+        self.whole = list(parameters)
+        super().__init__(self.whole, {"lr": rate})
+        self.mine = torch.optim.AdamW(self.whole[dist.get_rank() :: 2], rate)
+
+    def step(self, closure=None):
+        self.mine.step()
+        self.spread()
+
+    def spread(self):
+        for index, parameter in enumerate(self.whole):
+            dist.broadcast(parameter.data, index % 2)
+
+
+def optimizer_that_shards_its_state():
+    model = DistributedDataParallel(network())
+    loop(model, Sharded(model.parameters(), 0.1))
+
+
+def optimizer_that_shards_by_hand():
+    model = DistributedDataParallel(network())
+    sharded = Sharded(model.parameters(), 0.1)
+    loop(model, sharded.mine, after=lambda _: sharded.spread())
+
+
+class Whole(torch.autograd.Function):
+    """The sum over ranks, which each rank's part of the model makes a part of."""
+
+    @staticmethod
+    def forward(_context, part):
+        whole = part.clone()
+        dist.all_reduce(whole)
+        return whole
+
+    @staticmethod
+    def backward(_context, gradient):
+        return gradient
+
+
+class ByRows(nn.Linear):
+    """Half of the hidden units on each of two ranks."""
+
+    def forward(self, hidden):
+        return Whole.apply(super().forward(hidden))
+
+
+def layers_cut_between_ranks():
+    torch.manual_seed(dist.get_rank())
+    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), ByRows(4, 2, bias=False))
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    loop(model, optimizer, data=lambda step: batch(step, rank=0))
+
+
+class Elsewhere(nn.Module):
+    """As torch's `RemoteModule` does: its parameters cannot be listed."""
+
+    def named_modules(self, *_args, **_keywords):
+        raise ValueError("not supported")
+
+    def forward(self, inputs):
+        return inputs
+
+
+def part_of_a_model_elsewhere():
+    near = DistributedDataParallel(network())
+    model = nn.Sequential(near, Elsewhere())
+    loop(near, torch.optim.SGD(near.parameters(), 0.1), call=model)
+
+
+def two_losses_of_one_step():
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for step in range(STEPS):
+        real, fake = batch(step)[0], batch(step + 50)[0]
+        optimizer.zero_grad()
+        functional.cross_entropy(model(real), torch.ones(6).long()).backward()
+        functional.cross_entropy(model(fake), torch.zeros(6).long()).backward()
+        optimizer.step()
 
 
 # these end in an error of torch's own, which the finding explains
