@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from gpulearn.parallel.watch.folder import FOLDER, records, told
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.report:
         options.report.write_text(as_page(findings, script), encoding="utf-8")
     if options.json:
-        data = [finding.as_data() for finding in findings]
+        data = [asdict(finding) for finding in findings]
         options.json.write_text(json.dumps(data, indent=1), encoding="utf-8")
     errors = any(finding.level == "error" for finding in findings)
     return int(failed or (options.sanitize and errors))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpulearn.parallel.launch.failures import location
@@ -32,10 +32,6 @@ class Finding:
     def __str__(self) -> str:
         place = f", {self.where}" if self.where else ""
         return f"{self.level.upper()} {self.kind}{place}: {self.message}\n  {self.cure}"
-
-    def as_data(self) -> dict[str, Any]:
-        """All fields, for JSON."""
-        return asdict(self)
 
 
 def is_split(records: Iterable[Record]) -> bool:

@@ -210,14 +210,5 @@ def _synced_twice(records: Sequence[Record]) -> list[Finding]:
         f"{(times - 1) * size / 1e6:,.3g} MB a step are sent for nothing."
     )
     cure = "Run all micro-batches but the last under model.no_sync()."
-    return [
-        Finding(
-            "step-scaled",
-            "warning",
-            message,
-            cure,
-            twice[0]["step_line"],
-            tuple(record["rank"] for record in twice),
-            step,
-        )
-    ]
+    ranks = tuple(record["rank"] for record in twice)
+    return [Finding("step-scaled", "warning", message, cure, twice[0]["step_line"], ranks, step)]

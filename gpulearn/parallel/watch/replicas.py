@@ -16,8 +16,8 @@ AVERAGE = "Average gradients: wrap the model in DistributedDataParallel, or all_
 class Step:
     """One sampled step on all ranks."""
 
-    def __init__(self, looks: Sequence[dict[str, Any]]) -> None:
-        self.looks = looks
+    def __init__(self, looks: Sequence[dict[str, Any]], ranks: tuple[int, ...]) -> None:
+        self.looks, self.ranks = looks, ranks
         self.number: int = looks[0]["step"]
         self.line: str = looks[0]["line"]
 
@@ -29,6 +29,10 @@ class Step:
         states = [look.get(what) or {} for look in self.looks]
         shared = (name for name in states[0] if all(name in state for state in states))
         return [name for name in shared if len({_digest(s[name]) for s in states}) > 1]
+
+    def finding(self, kind: str, level: str, message: str, cure: str) -> Finding:
+        """One of this step, on all ranks."""
+        return Finding(kind, level, message, cure, self.line, self.ranks, self.number)
 
     def distance(self, what: str, name: str) -> float:
         """How far two ranks are apart at most, over the entries that were kept."""
@@ -42,7 +46,7 @@ def findings(records: Sequence[Record], failed: bool) -> list[Finding]:
     if is_split(records):
         return []
     steps = [
-        Step(looks)
+        Step(looks, _ranks(records))
         for looks in zip(*(record["sampled"] for record in records), strict=False)
         if len({look["step"] for look in looks}) == 1
     ]
@@ -166,11 +170,7 @@ def _scaled(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
                 f"computed: {why}."
             )
             cure = "Divide once by dist.get_world_size() (DistributedDataParallel does it)."
-            return [
-                Finding(
-                    "step-scaled", "error", message, cure, step.line, _ranks(records), step.number
-                )
-            ]
+            return [step.finding("step-scaled", "error", message, cure)]
     return []
 
 
@@ -181,8 +181,7 @@ def _undivided(records: Sequence[Record]) -> list[Finding]:
         return []
     line, times, step = seen[0]
     message = (
-        f"{times} micro-batches are added up before a step, and no loss is divided by {times}: "
-        f"the gradient is {times} times that of one mean over all."
+        f"{times} micro-batches are added up before a step, and no loss is divided by {times}."
     )
     cure = f"Divide each loss by {times} before backward."
     return [Finding("step-scaled", "warning", message, cure, line, _ranks(records), step)]
@@ -194,9 +193,8 @@ def _uneven(records: Sequence[Record], counts: Sequence[int]) -> list[Finding]:
     told = ", ".join(f"rank {r} {n}" for r, n in zip(_ranks(records), counts, strict=True))
     most = tuple(r for r, n in zip(_ranks(records), counts, strict=True) if n == max(counts))
     message = f"ranks began unequal numbers of steps: {told}."
-    return [
-        Finding("uneven-steps", "error", message, EVEN, records[0]["step_line"], most, min(counts))
-    ]
+    line = records[0]["step_line"]
+    return [Finding("uneven-steps", "error", message, EVEN, line, most, min(counts))]
 
 
 def _unused(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
@@ -236,11 +234,7 @@ def _late(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
         f"when it was made ({names[0]}): their gradients are not exchanged."
     )
     cure = "Make the wrapper after all parameters exist, and the optimizer from model.parameters()."
-    return [
-        Finding(
-            "late-parameters", "warning", message, cure, step.line, _ranks(records), step.number
-        )
-    ]
+    return [step.finding("late-parameters", "warning", message, cure)]
 
 
 def _statistics(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
@@ -259,36 +253,16 @@ def _statistics(records: Sequence[Record], steps: Sequence[Step]) -> list[Findin
                 "Leave broadcast_buffers=True, or convert with "
                 "nn.SyncBatchNorm.convert_sync_batchnorm (on GPUs)."
             )
-            return [
-                Finding(
-                    "statistics-differ",
-                    "warning",
-                    message,
-                    cure,
-                    step.line,
-                    _ranks(records),
-                    step.number,
-                )
-            ]
+            return [step.finding("statistics-differ", "warning", message, cure)]
     return []
 
 
 def _draws(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
     """Dropout that draws the same on all ranks though their batches differ."""
-    if len(records) < 2 or not all(record["dropout"] for record in records):
+    if not all(record["dropout"] for record in records):
         return []
     if any(len({look["draws"] for look in step.looks}) > 1 for step in steps):
         return []
     message = "dropout draws the same numbers on all ranks in every step compared."
     cure = "Seed alike for the weights, then torch.manual_seed(seed + rank)."
-    return [
-        Finding(
-            "same-random-numbers",
-            "note",
-            message,
-            cure,
-            steps[0].line,
-            _ranks(records),
-            steps[0].number,
-        )
-    ]
+    return [steps[0].finding("same-random-numbers", "note", message, cure)]

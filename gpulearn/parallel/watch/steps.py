@@ -153,11 +153,13 @@ class Steps:
             watch.write()
 
     def _named(self, parameters: Iterable[Tensor]) -> dict[str, Tensor]:
-        """Those that every rank holds whole, by name; at most `MAX_PARAMETERS`."""
-        names = self._watch.forwards.names
+        """Those that every rank holds whole, by a name that no other has; at most so many."""
+        known = self._watch.forwards.names
+        first = list(islice(parameters, MAX_PARAMETERS))
+        names = [known.get(id(parameter), "") for parameter in first]
         return {
-            names.get(id(parameter), f"parameter {index}"): parameter
-            for index, parameter in enumerate(islice(parameters, MAX_PARAMETERS))
+            name if name and names.count(name) == 1 else f"parameter {index}": parameter
+            for index, (name, parameter) in enumerate(zip(names, first, strict=True))
             if not _is_sharded(parameter)
         }
 

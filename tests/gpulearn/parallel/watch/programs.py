@@ -697,3 +697,137 @@ def unused_layer():
     torch.manual_seed(0)
     model = DistributedDataParallel(Two())
     loop(model, torch.optim.SGD(model.parameters(), 0.1))
+
+
+# each of these kinds in two makes more
+
+
+def world_size_too_large_in_a_loop():
+    loader = shares(num_replicas=3, rank=dist.get_rank())
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for inputs, labels in loader:
+        optimizer.zero_grad()
+        functional.cross_entropy(model(inputs), labels).backward()
+        optimizer.step()
+
+
+def held_out_cut_for_more_ranks():
+    trainer = Trainer(network(), shares())
+    trainer.fit(epochs=1)
+    trainer.model.eval()
+    with torch.no_grad():
+        for inputs, _ in shares(num_replicas=4, rank=dist.get_rank(), shuffle=False):
+            trainer.model(inputs)
+
+
+def clipped_before_one_flat_exchange():
+    model = network()
+
+    def clip_and_average():
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        flat = torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
+        dist.all_reduce(flat)
+        flat /= dist.get_world_size()
+        parts = flat.split([parameter.numel() for parameter in model.parameters()])
+        for parameter, part in zip(model.parameters(), parts, strict=True):
+            parameter.grad.copy_(part.view_as(parameter))
+
+    loop(model, torch.optim.SGD(model.parameters(), 0.1), before=clip_and_average)
+
+
+def statistics_apart_in_a_trainer():
+    class Own(Trainer):
+        def exchange(self):
+            average(self.plain)
+
+    torch.manual_seed(0)
+    Own(nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 2)), shares(), wrap=False).fit()
+
+
+def dropout_alike_in_a_trainer():
+    trainer = Trainer(network(dropout=0.3), shares())
+    torch.manual_seed(1)
+    trainer.fit()
+
+
+def dropout_alike_by_hand():
+    model = network(dropout=0.1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    loop(model, optimizer, before=lambda: average(model))
+
+
+def checkpoints_of_all():
+    class Saves(Trainer):
+        def set_epoch(self, epoch):
+            super().set_epoch(epoch)
+            torch.save(self.optimizer.state_dict(), os.environ["WATCH_TEST_FILE"])
+
+    Saves(network(), shares()).fit()
+
+
+def saved_by_hand_by_all():
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    loop(model, optimizer, before=lambda: average(model))
+    torch.save({"step": STEPS, "model": model}, os.environ["WATCH_TEST_FILE"])
+
+
+def wrapper_saved_in_a_trainer():
+    trainer = Trainer(network(), shares())
+    trainer.fit()
+    if dist.get_rank() == 0:
+        torch.save(trainer.model.state_dict(), os.environ["WATCH_TEST_FILE"])
+
+
+def optimizer_before_the_model_in_a_trainer():
+    class Early(Trainer):
+        def __init__(self, model, loader):
+            super().__init__(copy.deepcopy(model), loader)
+            self.optimizer = torch.optim.AdamW(model.parameters(), 0.1)
+
+    Early(network(), shares()).fit()
+
+
+def parameter_beside_the_wrapper():
+    model = DistributedDataParallel(network())
+    scale = nn.Parameter(torch.zeros(()))
+    optimizer = torch.optim.SGD([*model.parameters(), scale], 0.1)
+    loop(model, optimizer, call=lambda inputs: model(inputs) + 0 * scale)
+
+
+def uneven_trainer():
+    mine = range(16) if dist.get_rank() == 0 else range(16, 24)
+
+    class Local(Trainer):
+        def set_epoch(self, epoch):
+            """Each rank has its own samples."""
+
+    Local(network(), DataLoader(Subset(samples(24), list(mine)), 4)).fit()
+
+
+def unused_head_in_a_trainer():
+    class Heads(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body, self.head, self.auxiliary = network(), nn.Linear(2, 2), nn.Linear(2, 2)
+
+        def forward(self, inputs):
+            return self.head(self.body(inputs))
+
+    Trainer(Heads(), shares()).fit()
+
+
+def layer_used_by_one_rank():
+    torch.manual_seed(0)
+    model = nn.ModuleList([nn.Linear(4, 2), nn.Linear(4, 2)])
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+    def forward(inputs):
+        return model[0](inputs) + (model[1](inputs) if dist.get_rank() else 0)
+
+    def average_the_first():
+        average(model[0])
+        model[1].zero_grad(set_to_none=False)
+
+    loop(model, optimizer, call=forward, before=average_the_first)
