@@ -32,7 +32,8 @@ class Doubtful(np.ndarray):
     def __getitem__(self, key: Any) -> Any:
         item = super().__getitem__(key)
         if isinstance(item, Doubtful) and self.origin is not None:
-            item.origin = self.origin[key]
+            # a transposed array keeps the origins as they were
+            item.origin = self.origin[key] if self.origin.shape == self.shape else None
         return item
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:

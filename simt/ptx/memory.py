@@ -329,6 +329,8 @@ class MemoryAccess(Lockstep):
                   if type(part) is Doubtful]  # fmt: skip
         if type(value) is tuple:
             value, dtype = joined(value, dtype)
+        elif doubts:
+            value = value.view(np.ndarray)  # numbers as they are
         relaxed = self._everywhere(space, strong)
 
         def write(view: View, slot: Any) -> None:

@@ -239,8 +239,8 @@ def test_teaching_leads_into_the_repository():
         (ROOT / "docs/teaching.md").read_text(encoding="utf-8"), "https://a.b/c"
     )
     headings = re.findall(r"^#+ .+", text, re.MULTILINE)
-    parts = ["Set an exercise", "Write an exercise", "Grade a class", "What is protected"]
-    parts += ["Make a course pack"]
+    parts = ["A first assignment", "Set an exercise", "Write an exercise", "Grade a class"]
+    parts += ["What is protected", "Make a course pack"]
     assert headings == ["# Teaching with gpulearn", *(f"## {part}" for part in parts)]
     assert "](https://a.b/c/blob/main/gpulearn/judge/hints.py)" in text
     assert "](_static/results.png)" in text
@@ -298,6 +298,7 @@ def test_the_commands_say_what_they_say_in_a_terminal():
     options = {
         "gpulearn": "--json",
         "gpulearn run": "--sanitize",
+        "gpulearn ranks": "--report PAGE.html",
         "gpulearn exercise": "{check} file",
         "gpulearn course": "--force",
         "gpulearn grade": "--settings FILE.toml",
