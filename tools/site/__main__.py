@@ -45,6 +45,7 @@ PAGES = [
     "exercises",
     "recipes",
     "programs",
+    "ranks",
     "gpu",
     "teaching",
     "glossary",
