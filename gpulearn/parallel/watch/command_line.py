@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from gpulearn import require
+from gpulearn.errors import MissingPackage
 from gpulearn.parallel.watch.folder import FOLDER, records, told
 
 WORKER = "gpulearn.parallel.watch.worker"
@@ -16,7 +18,12 @@ WORKER = "gpulearn.parallel.watch.worker"
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command; its exit status."""
-    from torch.distributed import run
+    try:
+        run = require.package("torch.distributed.run", "gpulearn ranks")
+    except MissingPackage as fault:
+        print("usage: gpulearn ranks [torchrun's options] train.py [its arguments]")
+        print(fault, file=sys.stderr)
+        return 2
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
     from gpulearn.parallel.watch.report import as_page
