@@ -12,7 +12,10 @@ from gpulearn_grading.course.selection import assignments, notebooks_in
 from gpulearn_grading.settings import GradingSettings
 from tests.notebooks.harness import NOTEBOOKS
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="grading copies processes")
+pytestmark = [
+    pytest.mark.notebook,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="grading copies processes"),
+]
 
 ASSIGNMENTS = assignments(NOTEBOOKS, notebooks_in(NOTEBOOKS), [], GradingSettings())
 
