@@ -684,7 +684,8 @@ class _Translator(TensorCores, MbarrierInstructions):
             self.write(predicate[0], "q", "pred")
 
     def _do_vote(self, i: Instruction) -> None:
-        predicate, mode = self.read(i.operands[1], "pred"), i.op[1 + ("sync" in i.op)]
+        predicate = self.read(i.operands[1], "pred")
+        mode = next(word for word in i.op[1:] if word != "sync")  # `vote.ballot.sync` too
         mask = self.read(i.operands[2], "u32") if "sync" in i.op else "m.active_mask()"
         kind = "u32" if mode == "ballot" else "pred"
         self.write(i.operands[0], f"m.vote({mode!r}, {predicate}, {mask})", kind)
