@@ -80,6 +80,25 @@ def polls(function: Function, register: str, depth: int = 3) -> bool:
     return used
 
 
+def waits_for(function: Function, load: Instruction, register: str, depth: int = 3) -> bool:
+    """Whether a loop around a load goes on until the value in `register` says so."""
+    at = next(n for n, i in enumerate(function.instructions) if i is load)
+    for i in function.instructions:
+        if i.op[0] not in ("setp", *TESTS):
+            continue
+        if not re.search(re.escape(register) + r"\b", " ".join(i.operands[1:])):
+            continue
+        result = i.operands[0]
+        loops = i.op[0] == "setp" and any(
+            branch.op[0] == "bra" and branch.guard == result
+            and function.labels[branch.operands[0]] <= at <= n
+            for n, branch in enumerate(function.instructions)
+        )  # fmt: skip
+        if loops or (depth and waits_for(function, load, result, depth - 1)):
+            return True
+    return False
+
+
 def strength(i: Instruction) -> str:
     """How far a load or store is strong: not at all, in its block ("cta"), everywhere ("sys").
 

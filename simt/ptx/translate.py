@@ -18,7 +18,7 @@ import numpy as np
 from simt.core.findings import Stop
 from simt.core.masks import EMPTY, Mask, split
 from simt.ptx.arithmetic import INLINE, TYPES, compare, convert, operand_kinds, operation, set_flags
-from simt.ptx.first_guesses import first_guesses, polls, strength
+from simt.ptx.first_guesses import first_guesses, polls, strength, waits_for
 from simt.ptx.flow import ENDS, Graph, ends_block
 from simt.ptx.integers import with_carry
 from simt.ptx.mbarriers import MbarrierInstructions
@@ -546,7 +546,9 @@ class _Translator(TensorCores, MbarrierInstructions):
         space = self._space_at(i, i.operands[1])
         address, offset = self.address(i.operands[1])
         dtype, size = self._type(kind), np.dtype(TYPES[kind]).itemsize
-        flag = "volatile" in i.op and all(polls(self._function, name) for name in registers)
+        flag = "volatile" in i.op and all(
+            polls(self._function, name) or waits_for(self._function, i, name) for name in registers
+        )
         strong = "sys" if flag or id(i) in self._guesses else strength(i)
         many = min(len(registers), WIDEST // size)  # in one access
         for first in range(0, len(registers), many):

@@ -40,6 +40,13 @@ wrong({"        __threadfence();  // the sum must be there before the flag is\n"
       "running[tile", "on running[0]")  # fmt: skip
 wrong({"atomicExch(&ready[tile], 1)": "ready[tile] = 1"}, "race", "ready[tile] = 1", "on ready[0]")
 
+add("flag_that_is_the_sum", r"""
+__global__ void flag_that_is_the_sum(volatile int* sums) {
+    int before = blockIdx.x == 0;
+    while (before == 0) before = sums[blockIdx.x - 1];  // as CUB looks back
+    if (threadIdx.x == 0) sums[blockIdx.x] = before + 1;
+}""", (5, 1), lambda: (zeros(5, dtype="i4"),), lambda sums: np.arange(2, 7))  # fmt: skip
+
 add("radix_sort", r"""
 __global__ void radix_sort(unsigned* x) {
     __shared__ unsigned s[128];
