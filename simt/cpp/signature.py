@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simt.ptx.text import closing
+
 __all__ = ["USUAL", "Parameter", "Signature", "demangled_types", "find_kernels", "short_name"]
 
 ELEMENTS: dict[str, str] = {
@@ -102,7 +104,7 @@ def find_kernels(source: str) -> dict[str, Signature]:
     kernels = {}
     for match in KERNEL.finditer(text):
         start = match.start("template") if match["template"] else match.start()
-        end = _closing(text, match.end())
+        end = closing(text, match.end())
         parameters = tuple(
             _parameter(word, k) for k, word in enumerate(_split(match["params"])) if word != "void"
         )
@@ -114,15 +116,6 @@ def find_kernels(source: str) -> dict[str, Signature]:
             match["name"], parameters, template, first, 1 + text.count("\n", 0, end)
         )
     return kernels
-
-
-def _closing(text: str, at: int) -> int:
-    depth = 1
-    for brace in re.finditer(r"[{}]", text[at:]):
-        depth += 1 if brace[0] == "{" else -1
-        if depth == 0:
-            return at + brace.start()
-    return len(text)
 
 
 def _split(text: str) -> list[str]:

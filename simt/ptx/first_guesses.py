@@ -67,26 +67,27 @@ def _address(operand: str, origin: Origins) -> tuple[str, int]:
     return register, at
 
 
+def _users(function: Function, register: str) -> list[Instruction]:
+    """The instructions that read a register."""
+    read = re.compile(re.escape(register) + r"\b")
+    return [i for i in function.instructions if read.search(" ".join(i.operands[1:]))]
+
+
 def polls(function: Function, register: str, depth: int = 3) -> bool:
     """Whether the value of a register only decides branches, as that of a flag does."""
-    used = False
-    for i in function.instructions:
-        if not re.search(re.escape(register) + r"\b", " ".join(i.operands[1:])):
-            continue
-        used = True
+    users = _users(function, register)
+    for i in users:
         further = i.op[0] in TESTS and depth and polls(function, i.operands[0], depth - 1)
         if i.op[0] != "setp" and not further:
             return False
-    return used
+    return bool(users)
 
 
 def waits_for(function: Function, load: Instruction, register: str, depth: int = 3) -> bool:
     """Whether a loop around a load goes on until the value in `register` says so."""
     at = next(n for n, i in enumerate(function.instructions) if i is load)
-    for i in function.instructions:
+    for i in _users(function, register):
         if i.op[0] not in ("setp", *TESTS):
-            continue
-        if not re.search(re.escape(register) + r"\b", " ".join(i.operands[1:])):
             continue
         result = i.operands[0]
         loops = i.op[0] == "setp" and any(
