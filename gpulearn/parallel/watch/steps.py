@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -106,7 +107,7 @@ class Steps:
             "before": {name: _state(parameter) for name, parameter in plain.items()},
             **self._gradients(plain),
             "buffers": self._buffers(),
-            "draws": hash(torch.get_rng_state().numpy().tobytes()[:2504]),
+            "draws": zlib.crc32(torch.get_rng_state().numpy().tobytes()[:2504]),
             "unwrapped": [
                 n for n, p in plain.items() if known and p.requires_grad and id(p) not in known
             ],

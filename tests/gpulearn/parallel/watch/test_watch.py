@@ -152,6 +152,17 @@ dist.init_process_group("gloo")
 train(float(sys.argv[1]))
 dist.destroy_process_group()
 """
+DROPPING = """
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.Dropout(0.5)))
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for step in range(3):
+    optimizer.zero_grad()
+    model(torch.full((3, 4), 1.0 + step + dist.get_rank())).sum().backward()
+    optimizer.step()
+dist.destroy_process_group()
+"""
 SPAWNING = """
 import torch.multiprocessing as mp
 
@@ -170,7 +181,7 @@ def ranks(tmp_path, text, *arguments):
     script.write_text(textwrap.dedent(SCRIPT + text))
     command = [sys.executable, "-m", "gpulearn", "ranks", "--sanitize"]
     command += ["--json", str(tmp_path / "found.json"), "--report", str(tmp_path / "found.html")]
-    options = ["--nproc-per-node", "2"] if text == UNDER_TORCHRUN else []
+    options = ["--nproc-per-node", "2"] if text != SPAWNING else []
     done = subprocess.run(
         [*command, *options, str(script), *arguments], capture_output=True, text=True, check=False
     )
@@ -192,6 +203,11 @@ def test_a_script_runs_as_under_torchrun_and_its_mistake_is_told(tmp_path):
 def test_a_right_script_ends_with_0(tmp_path):
     done, found, _ = ranks(tmp_path, UNDER_TORCHRUN, "0.1")
     assert (done.returncode, found) == (0, []), done.stderr
+
+
+def test_random_numbers_are_compared_between_fresh_processes(tmp_path):
+    _, found, _ = ranks(tmp_path, DROPPING)
+    assert [finding["kind"] for finding in found] == ["same-random-numbers"]
 
 
 def test_what_a_script_spawns_is_watched(tmp_path):
