@@ -79,6 +79,15 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def counted(number: int, word: str, plural: str = "") -> str:
+    """A number with its noun.
+
+    >>> counted(1, "pass", "passes"), counted(4000, "sector")
+    ('1 pass', '4,000 sectors')
+    """
+    return f"{number:,} {word if number == 1 else plural or word + 's'}"
+
+
 def installed(name: str) -> str | None:
     """The version of an installed package, or None."""
     try:

@@ -10,7 +10,8 @@ from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.plot.controls import Explorer, dropdown, slider
-from gpulearn.plot.style import box, centered, counted, figure
+from gpulearn.plot.style import box, centered, figure
+from gpulearn.require import counted
 from simt.observers.trace import IDLE, Touch
 from simt.observers.traffic import AWAY, BANK_BYTES, BANKS, SECTOR, WARP, bank_passes, sectors
 

@@ -208,12 +208,3 @@ def percent(share: float) -> str:
     '38 %'
     """
     return f"{share:.0%}".replace("%", " %")
-
-
-def counted(number: int, word: str, plural: str = "") -> str:
-    """A number with its noun.
-
-    >>> counted(1, "pass", "passes"), counted(4, "sector")
-    ('1 pass', '4 sectors')
-    """
-    return f"{number} {word if number == 1 else plural or word + 's'}"

@@ -10,7 +10,8 @@ from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.perf.schedule import Timeline
 from gpulearn.plot import engines
-from gpulearn.plot.style import counted, figure, key, rows
+from gpulearn.plot.style import figure, key, rows
+from gpulearn.require import counted
 
 if TYPE_CHECKING:
     from gpulearn.parallel.simulate.simulation import Simulation

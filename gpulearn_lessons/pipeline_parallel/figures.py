@@ -10,7 +10,8 @@ from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.plot.controls import Player, dropdown, slider
-from gpulearn.plot.style import box, centered, counted, figure, key, rows
+from gpulearn.plot.style import box, centered, figure, key, rows
+from gpulearn.require import counted
 
 if TYPE_CHECKING:
     from gpulearn_lessons.pipeline_parallel.clock import PassSpan, ScheduleTimes

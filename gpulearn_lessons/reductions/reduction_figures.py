@@ -8,7 +8,8 @@ from typing import Any
 
 from gpulearn.display import Picture, show
 from gpulearn.plot.controls import Player, dropdown, slider
-from gpulearn.plot.style import boxes, centered, counted, figure
+from gpulearn.plot.style import boxes, centered, figure
+from gpulearn.require import counted
 from simt.observers.traffic import BANKS, WARP
 
 # the four forms of gpulearn.kernels.reduction

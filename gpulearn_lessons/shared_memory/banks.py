@@ -13,7 +13,8 @@ import numpy as np
 
 from gpulearn.display import Picture, show
 from gpulearn.plot.controls import Explorer, dropdown, slider
-from gpulearn.plot.style import box, centered, counted, figure
+from gpulearn.plot.style import box, centered, figure
+from gpulearn.require import counted
 from simt.observers.traffic import BANK_BYTES, BANKS, WARP, bank_passes
 
 SIZES = {"4 bytes (float32)": 4, "8 bytes (float64)": 8, "2 bytes (float16)": 2}

@@ -10,7 +10,8 @@ import torch.distributed as dist
 import torch.distributed.rpc
 from torch.distributed.algorithms.join import Join
 
-from gpulearn.parallel.watch.finding import Finding, Record, counted, named, shown
+from gpulearn.parallel.watch.finding import Finding, Record, named, shown
+from gpulearn.require import counted
 
 if TYPE_CHECKING:
     from gpulearn.parallel.watch.watch import Watch

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpulearn.parallel.launch.failures import location
 from gpulearn.parallel.launch.messages import TraceFrame
+from gpulearn.require import listed
 
 EVEN = (
     "Give every rank as many batches (DistributedSampler pads, drop_last=True drops), or run the "
@@ -56,13 +57,6 @@ def shown(place: str) -> str:
 
 def named(ranks: Sequence[int]) -> str:
     """`rank 1`, `ranks 0 and 2`, `ranks 0 to 7`."""
-    if len(ranks) == 1:
-        return f"rank {ranks[0]}"
     if len(ranks) > 2 and list(ranks) == list(range(ranks[0], ranks[-1] + 1)):
         return f"ranks {ranks[0]} to {ranks[-1]}"
-    return f"ranks {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
-
-
-def counted(number: int, thing: str) -> str:
-    """`1 step`, `3 steps`, `2 batches`."""
-    return f"{number:,} {thing}{'' if number == 1 else 'es' if thing.endswith('h') else 's'}"
+    return f"rank{'s' if ranks[1:] else ''} {listed([*map(str, ranks)])}"

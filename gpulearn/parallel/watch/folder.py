@@ -30,6 +30,5 @@ def told(folder: str, *, failed: bool, file: TextIO | None = None) -> Sequence[F
     from gpulearn.parallel.watch.report import as_text, findings_in, records_in
 
     findings = findings_in(Path(folder), failed=failed)
-    ranks = sum(map(len, records_in(Path(folder))))
-    print(as_text(findings, ranks), file=file, flush=True)
+    print(as_text(findings, records_in(Path(folder))), file=file, flush=True)
     return findings

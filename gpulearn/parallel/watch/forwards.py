@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -28,8 +28,7 @@ class Forwards:
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
-        self._wrappers: list[weakref.ref[DistributedDataParallel]] = []
-        self._options: dict[int, dict[str, bool]] = {}  # of each, also when it is gone
+        self._wrappers: dict[int, dict[str, Any]] = {}  # id → options, known from its first forward
         self._wrapped: weakref.WeakSet[nn.Module] = weakref.WeakSet()
         self._stack: list[nn.Module] = []
         self._batch_is_open = False
@@ -41,6 +40,7 @@ class Forwards:
         # since the last step, by line and wrapper: forwards whose backward will exchange gradients
         self._synced: Counter[tuple[str, int]] = Counter()
         self._synced_twice: tuple[int, int, int] | None = None
+        self._bytes = 0  # of the gradients that wrappers exchange
         self.is_unsynced = False  # whether a wrapper was told not to exchange since the last step
         self._dropout = self._normalizes = False
         hooks.register_module_module_registration_hook(self._registered)
@@ -53,14 +53,12 @@ class Forwards:
         if type(parent).__name__ in SHARDED_WRAPPERS:
             self.sharded = True
         if isinstance(parent, DistributedDataParallel) and name == "module":
-            self._wrappers.append(weakref.ref(parent))
+            self._wrappers[id(parent)] = {}
             self._wrapped.add(child)
             self._name(child)
-            self.kept |= {id(p) for p in child.parameters() if p.requires_grad}
-
-    def wrappers(self) -> Iterator[DistributedDataParallel]:
-        """All DistributedDataParallel modules that still exist."""
-        return (wrapper for ref in self._wrappers if (wrapper := ref()) is not None)
+            exchanged = [p for p in child.parameters() if p.requires_grad]
+            self.kept |= set(map(id, exchanged))
+            self._bytes += sum(p.numel() * p.element_size() for p in exchanged)
 
     def _name(self, module: nn.Module) -> None:
         for name, parameter in module.named_parameters():
@@ -91,6 +89,10 @@ class Forwards:
         watch = self._watch
         first = watch.step not in self._batches and watch.is_sampled()
         if isinstance(module, DistributedDataParallel):
+            self._wrappers[id(module)] = {
+                "broadcasts": module.broadcast_buffers,
+                "finds_unused": module.find_unused_parameters,
+            }
             self.is_unsynced |= not module.require_backward_grad_sync
             if module.require_backward_grad_sync:
                 self._synced[watch.line(), id(module)] += 1
@@ -117,31 +119,21 @@ class Forwards:
         """An optimizer step is over, and so many backwards came before it."""
         times = min(backwards, max(self._synced.values(), default=0))
         if times > 1 and self._synced_twice is None:
-            size = sum(
-                p.numel() * p.element_size() for w in self.wrappers() for p in w.parameters()
-            )
-            self._synced_twice = (self._watch.step, times, size)
+            self._synced_twice = (self._watch.step, times, self._bytes)
         self._synced.clear()
         self.is_unsynced = False
 
     def record(self) -> dict[str, Any]:
         """For the rank's record."""
-        for index, ref in enumerate(self._wrappers):
-            if (wrapper := ref()) is not None:
-                self._options[index] = {
-                    "broadcasts": wrapper.broadcast_buffers,
-                    "finds_unused": wrapper.find_unused_parameters,
-                }
-        devices = {str(p.device) for wrapper in self.wrappers() for p in wrapper.parameters()}
         return {
-            "wrappers": list(self._options.values()) or ([{}] if self._wrappers else []),
+            "wrappers": list(self._wrappers.values()),
             "sharded": self.sharded or self._watch.steps.sharded,
             "past": self._past,
             "batches": self._batches,
             "synced_twice": self._synced_twice,
             "dropout": self._dropout,
             "normalizes": self._normalizes,
-            "devices": sorted(devices | self._watch.steps.devices),
+            "devices": sorted(self._watch.steps.devices),
             "device_count": torch.cuda.device_count(),
         }
 

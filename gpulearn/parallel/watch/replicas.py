@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.parallel.watch.finding import EVEN, Finding, Record, counted, is_split, named
+from gpulearn.parallel.watch.finding import EVEN, Finding, Record, is_split, named
+from gpulearn.require import counted
 
 CLOSE = 1e-3  # relative, of gradients that are to be a multiple of one another
 AVERAGE = "Average gradients: wrap the model in DistributedDataParallel, or all_reduce each p.grad."
@@ -81,6 +82,7 @@ def _apart(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
     gap = f"{moment} step {first.number} {name} differs by up to {distance:.3g}{others}"
     own = first.apart("gradients")
     wrapped = all(record["wrappers"] for record in records)
+    alone = not wrapped and set(own) == set(first.looks[0]["gradients"])
     place, kind = first.line, "replicas-differ"
     past = next((record["past"] for record in records if record["past"]), None)
     unwrapped = [n for n in names if any(n in look["unwrapped"] for look in first.looks)]
@@ -102,12 +104,15 @@ def _apart(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
         seeded = "DistributedDataParallel broadcasts weights when it is made, so they changed later"
         cause = seeded if wrapped else "the ranks began with different weights"
         cure = "Broadcast rank 0's weights before the first step, or seed all ranks alike."
+        if alone:
+            cause += ", and exchange no gradient before the step"
+            cure += f" {AVERAGE}"
     elif moment == "before" and not own:
         cause = "gradients are equal, and weights changed between two steps"
         odd = _odd_one(first, name, records)
         cause += f" on {odd}" if odd else ""
         cure = "Change weights on all ranks alike, or broadcast them afterwards."
-    elif not wrapped and set(own) == set(first.looks[0]["gradients"]):
+    elif alone:
         kind = "never-synchronized"
         cause = "each rank steps by its own gradient, and nothing is exchanged before the step"
         cure = AVERAGE

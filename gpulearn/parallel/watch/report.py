@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from gpulearn.parallel.watch import collectives, files, forwards, replicas, samples
-from gpulearn.parallel.watch.finding import Finding, counted, in_order
+from gpulearn.parallel.watch.finding import Finding, Record, in_order
+from gpulearn.require import counted
 
 
 def records_in(folder: Path) -> list[list[dict[str, Any]]]:
@@ -23,8 +24,8 @@ def records_in(folder: Path) -> list[list[dict[str, Any]]]:
     trainings: dict[Any, dict[int, dict[str, Any]]] = {}
     for path in sorted(folder.glob("*.json")):
         record = json.loads(path.read_text())
-        counter = np.fromfile(path.with_suffix(".steps"), np.int64)
-        record["steps"], record["begun"] = map(int, counter)
+        if (counter := path.with_suffix(".steps")).exists():  # not of another machine
+            record["steps"], record["begun"] = map(int, np.fromfile(counter, np.int64))
         trainings.setdefault((record["parent"], record["size"]), {})[record["rank"]] = record
     return [[ranks[rank] for rank in sorted(ranks)] for ranks in trainings.values()]
 
@@ -42,13 +43,13 @@ def findings_in(folder: Path, *, failed: bool) -> list[Finding]:
     return in_order(found)
 
 
-def as_text(findings: Sequence[Finding], ranks: int) -> str:
+def as_text(findings: Sequence[Finding], trainings: Sequence[Sequence[Record]]) -> str:
     """Findings as a terminal shows them."""
+    ranks, size = sum(map(len, trainings)), sum(training[0]["size"] for training in trainings)
     errors = sum(finding.level == "error" for finding in findings)
-    if not findings:
-        return f"== {counted(ranks, 'rank')} watched: nothing to say."
-    head = f"== {counted(ranks, 'rank')} watched: {counted(len(findings), 'finding')}"
-    return "\n".join([f"{head}, {counted(errors, 'error')}", *map(str, findings)])
+    counts = f"{counted(len(findings), 'finding')}, {counted(errors, 'error')}"
+    head = f"== {f'{ranks} of ' * (ranks < size)}{size} ranks watched: "
+    return "\n".join([head + (counts if findings else "nothing to say."), *map(str, findings)])
 
 
 def as_page(findings: Sequence[Finding], script: str) -> str:

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch.utils.data import BatchSampler, DataLoader, Dataset, DistributedSampler, Subset
 
-from gpulearn.parallel.watch.finding import EVEN, Finding, Record, counted, named
+from gpulearn.parallel.watch.finding import EVEN, Finding, Record, named
+from gpulearn.require import counted
 
 if TYPE_CHECKING:
     from gpulearn.parallel.watch.watch import Watch
@@ -169,9 +170,8 @@ def _uneven_batches(loaders: Sequence[Record], records: Sequence[Record]) -> lis
     short = tuple(r["rank"] for r, count in zip(records, batches, strict=True) if count == least)
     long = tuple(r["rank"] for r, count in zip(records, batches, strict=True) if count == most)
     message = (
-        f"the loader of {named(long)} holds {counted(most, 'batch')} an epoch, that of "
-        f"{named(short)} {counted(least, 'batch')}: {named(long)} will wait in a collective "
-        f"for ranks that have left the loop."
+        f"the loader of {named(long)} holds {most} batches an epoch, that of {named(short)} only "
+        f"{least}: {named(long)} will wait in a collective for ranks that have left the loop."
     )
     return [Finding("uneven-steps", "error", message, EVEN, loaders[0]["where"], long)]
 

@@ -8,6 +8,7 @@ has no hook (collectives that a script calls itself, backward, clipping, sampler
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import json
 import os
@@ -15,6 +16,7 @@ import socket
 import sys
 import sysconfig
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -37,6 +39,8 @@ _NOT_THE_USERS = (
     str(Path(__file__).parents[2]),
     "<",
 )
+_PARENT = f"{socket.gethostname()} {os.getppid()}"  # ranks of one training share it
+PATIENCE = timedelta(seconds=20)  # with machines that end later
 
 
 class Watch:
@@ -47,6 +51,7 @@ class Watch:
         # steps completed and steps begun, in a mapped file: right also if this process is killed
         self.counter = np.memmap(self._file.with_suffix(".steps"), np.int64, "w+", shape=2)
         self._rank, self._size = int(os.environ.get("RANK", "0")), 1
+        self._record = ""
         self.collectives = Collectives(self)
         self.forwards = Forwards(self)
         self.steps = Steps(self)
@@ -86,25 +91,42 @@ class Watch:
             self._rank, self._size = dist.get_rank(), dist.get_world_size()
         if self._size == 1:
             return  # a launcher's own process, or a script that never joined the others
+        steps, begun = map(int, self.counter)
         record = {
             "rank": self._rank,
             "size": self._size,
             "host": socket.gethostname(),
-            "parent": f"{socket.gethostname()} {os.getppid()}",
+            "parent": _PARENT,
+            "steps": steps,
+            "begun": begun,
             **self.steps.record(),
             **self.forwards.record(),
             **self.collectives.record(),
             **self.samples.record(),
             **self.files.record(),
         }
+        self._record = json.dumps(record)
         aside = self._file.with_suffix(".tmp")
-        aside.write_text(json.dumps(record))
+        aside.write_text(self._record)
         aside.replace(self._file)
 
     def end(self) -> None:
         """Note how the replicas ended, and write the record for the last time."""
         self.steps.look_at_the_end()
         self.write()
+        local = int(os.environ.get("LOCAL_WORLD_SIZE", self._size))
+        if local < self._size:  # torchrun on several machines
+            with contextlib.suppress(RuntimeError):  # the others may be gone
+                self._bring_together(local)
+
+    def _bring_together(self, local: int) -> None:
+        """Bring the records of other machines to the one of rank 0, by the launcher's store."""
+        host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+        store = dist.TCPStore(host, port, timeout=PATIENCE)  # type: ignore[attr-defined]
+        store.set(f"gpulearn {self._rank}", self._record)
+        for rank in range(local, self._size if self._rank == 0 else 0):
+            record = json.loads(store.get(f"gpulearn {rank}")) | {"parent": _PARENT}
+            self._file.with_name(f"rank {rank}.json").write_text(json.dumps(record))
 
 
 @functools.cache
@@ -115,16 +137,10 @@ def start(folder: str) -> Watch:
     return watch
 
 
-class Watched:
-    """A function that `torch.multiprocessing.spawn` runs in new processes, each watched."""
-
-    def __init__(self, fn: Callable[..., Any]) -> None:
-        self.fn = fn
-
-    def __call__(self, *args: Any) -> Any:
-        """Watch this process, and run the function."""
-        watch = start(os.environ[FOLDER])
-        try:
-            return self.fn(*args)
-        finally:
-            watch.end()  # such a process leaves without calling what `atexit` holds
+def watched(fn: Callable[..., Any], *args: Any) -> Any:
+    """Watch this process, one that `torch.multiprocessing.spawn` has made, while it runs `fn`."""
+    watch = start(os.environ[FOLDER])
+    try:
+        return fn(*args)
+    finally:
+        watch.end()  # such a process leaves without calling what `atexit` holds

@@ -6,6 +6,7 @@ Python had been given it.
 
 from __future__ import annotations
 
+import functools
 import os
 import runpy
 import sys
@@ -16,7 +17,7 @@ from typing import Any
 from torch import multiprocessing
 
 from gpulearn.parallel.watch.folder import FOLDER
-from gpulearn.parallel.watch.watch import Watched, start
+from gpulearn.parallel.watch.watch import start, watched
 
 
 def main() -> None:
@@ -26,7 +27,7 @@ def main() -> None:
     def watched_spawn(fn: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
         # these form a group of their own, whose store the launcher does not keep
         os.environ.pop("TORCHELASTIC_USE_AGENT_STORE", None)
-        return spawn(Watched(fn), *args, **keywords)
+        return spawn(functools.partial(watched, fn), *args, **keywords)
 
     multiprocessing.spawn = watched_spawn  # type: ignore[attr-defined]
     start(os.environ[FOLDER])

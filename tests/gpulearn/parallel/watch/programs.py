@@ -155,6 +155,11 @@ def seeds_differ_in_a_trainer():
     Own(network(seed=dist.get_rank()), shares(), wrap=False).fit()
 
 
+def seeds_differ_and_nothing_is_averaged():
+    model = network(seed=dist.get_rank())
+    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+
+
 def seeds_differ_without_a_network():
     weight = torch.randn(4, requires_grad=True, generator=None) + 0
     weight = (torch.arange(4.0) + dist.get_rank()).requires_grad_()

@@ -1,6 +1,7 @@
 """Each silent mistake of a training on several ranks is named, and what is right is left alone."""
 
 import json
+import socket
 import subprocess
 import sys
 import textwrap
@@ -19,6 +20,7 @@ MISTAKES = {
     "seeds_differ_in_a_loop": ("replicas-differ", "different weights"),
     "seeds_differ_in_a_trainer": ("replicas-differ", "different weights"),
     "seeds_differ_without_a_network": ("replicas-differ", "different weights"),
+    "seeds_differ_and_nothing_is_averaged": ("replicas-differ", "exchange no gradient"),
     "one_layer_left_out": ("replicas-differ", "3.weight"),
     "head_outside_the_wrapper": ("replicas-differ", "outside the wrapper"),
     "one_rank_changes_weights": ("replicas-differ", "between two steps"),
@@ -213,6 +215,22 @@ def test_random_numbers_are_compared_between_fresh_processes(tmp_path):
 def test_what_a_script_spawns_is_watched(tmp_path):
     done, found, _ = ranks(tmp_path, SPAWNING, str(tmp_path / "meeting"), "--past")
     assert [finding["kind"] for finding in found] == ["replicas-differ"], done.stderr
+
+
+def test_ranks_of_two_machines_are_compared_where_rank_0_runs(tmp_path):
+    (tmp_path / "train.py").write_text(textwrap.dedent(SCRIPT + UNDER_TORCHRUN))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        meeting = f"127.0.0.1:{free.getsockname()[1]}"
+    command = [sys.executable, "-m", "gpulearn", "ranks", "--nnodes", "2", "--rdzv-id", "two"]
+    command += ["--rdzv-backend", "c10d", "--rdzv-endpoint", meeting, "train.py", "0.1", "--past"]
+    machines = [
+        subprocess.Popen(command, cwd=tmp_path, text=True, stderr=subprocess.PIPE) for _ in range(2)
+    ]
+    told = sorted(machine.communicate()[1] for machine in machines)
+    assert "== 1 of 2 ranks watched: nothing to say." in told[0]
+    assert "== 2 ranks watched: 1 finding, 1 error" in told[1]
+    assert "past the wrapper" in told[1]
 
 
 def test_a_script_that_is_not_there_is_said(tmp_path):
