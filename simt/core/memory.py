@@ -22,7 +22,7 @@ __all__ = [
     "poison", "views",
 ]  # fmt: skip
 
-_ids = itertools.count(1)
+_ids = itertools.count(1 << 20)  # beyond those that a whole program's memory has of its own
 _known: WeakSet[Allocation] = WeakSet()  # what an address that comes from outside may lie in
 
 

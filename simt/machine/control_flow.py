@@ -233,24 +233,28 @@ class ForLoop(_DivergentLoop):
                 machine.at(self.place)
 
 
-def waiting(m: Machine) -> str:
-    """The message for a loop that waits: on a GPU threads outside it go on meanwhile."""
-    others = _who_else(m)
+def waiting(m: Machine, *, others_go_on: bool = False) -> str:
+    """The message for a loop that waits: on a GPU threads outside it go on meanwhile.
+
+    `others_go_on`: here too, if their whole warp is outside and their block has begun.
+    """
+    others = _who_else(m, others_go_on)
     how = "does not end here" if others else "waits for ever"
     return f"this loop {how}: while it runs, no thread changes what it waits for{others}"
 
 
-def _who_else(m: Machine) -> str:
+def _who_else(m: Machine, others_go_on: bool) -> str:
     inside = union(m.mask, m.frames[0].left)  # or returned from the kernel
     outside = np.setdiff1d(m.lanes(None), m.lanes(inside))
     more_chunks = m.block_numbers[-1] + 1 < math.prod(m.grid)
     warps = (n // m.threads * m.warps + n % m.threads // 32 for n in (outside, m.lanes(m.mask)))
-    if len(outside) and np.isin(*warps).all():
+    own = np.isin(*warps)
+    if len(outside) and (own.any() if others_go_on else own.all()):
         return (
             ". Others of its warp go on only after it, as on GPUs before Volta; newer ones "
             "let them go on meanwhile, which may end it if each round reads by an atomic"
         )
-    if len(outside) or more_chunks:
+    if (len(outside) and not others_go_on) or more_chunks:
         return (
             ". Other warps go on only after it here; on a GPU they go on meanwhile, since "
             "Volta other threads of its warp too, which may end it if each round reads by an atomic"

@@ -11,18 +11,22 @@ from __future__ import annotations
 
 from simt.ptx.parse import Function, Instruction
 
-__all__ = ["END", "ENDS", "Graph", "ends_block"]
+__all__ = ["END", "ENDS", "Graph"]
 
 END = -1  # behind the last instruction
 ENDS = ("bra", "brx", "ret", "exit", "trap")  # a basic block ends with one of these
 BARRIERS = ("bar", "barrier")
+STRONG = {"volatile", "relaxed", "acquire"}  # reads by which threads wait for each other
 
 
-def ends_block(i: Instruction) -> bool:
-    """Whether a basic block ends there: threads may part, or wait for others of the block."""
+def _ends_block(i: Instruction, turns: bool) -> bool:
+    """Whether a basic block ends there: threads may part, or wait for others of the block.
+
+    `turns`: warps may come to a barrier of the whole block one by one.
+    """
     if i.op[0] not in BARRIERS or {"warp", "red"} & set(i.op):
         return i.op[0] in ENDS
-    return "arrive" in i.op or len(i.operands) == 2
+    return "arrive" in i.op or len(i.operands) == 2 or (turns and not i.guard)
 
 
 class Graph:
@@ -32,7 +36,8 @@ class Graph:
         self._function = function
         self._code, self._labels = function.instructions, function.labels
         leaders = {0, *function.labels.values()}
-        ends = [k for k, i in enumerate(self._code) if ends_block(i)]
+        turns = any(i.op[0] == "atom" or STRONG & set(i.op) for i in self._code)
+        self.ends_block = ends = [k for k, i in enumerate(self._code) if _ends_block(i, turns)]
         leaders |= {k + 1 for k in ends}
         # a barrier is a block of its own: threads that name several come to each by themselves
         leaders |= {k for k in ends if self._code[k].op[0] in BARRIERS}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simt.core.findings import Finding, Stop
-from simt.core.masks import EMPTY, split
+from simt.core.masks import EMPTY, Mask, split
 from simt.core.memory import Allocation
 from simt.core.registry import intrinsics
 from simt.intrinsics import sync, warps
@@ -48,6 +48,7 @@ class WarpOperations(Mbarriers):
     params: list[dict[str, dict[int, Any]]]
     registers: dict[str, Lanes]  # special ones
     arrivals: dict[int, tuple[Any, Any]]  # to a barrier of some threads: who, and who of them waits
+    spinning: tuple[int, Mask] | None  # where a turn of a loop changed nothing last, and whose
 
     # --- barriers
 
@@ -64,12 +65,19 @@ class WarpOperations(Mbarriers):
         result = result.reshape(-1, 1)
         return result.astype(np.uint32) if mode == "popc" else result.astype(bool)
 
-    def come_to(self, number: int, count: int, *, arrive: bool) -> bool:
+    def come_to(self, number: int, count: int, *, arrive: bool, whole: bool) -> bool:
         """`bar.sync a, n` and `bar.arrive a, n`: a barrier of n threads of a block, by its number.
 
-        Whether the threads that come may go on: those that only arrive do, and the last.
+        Whether the threads that come may go on: those that only arrive do, and the last. `whole`:
+        it names no n, and threads come to it together unless some have waited in a loop.
         """
         mine = self.spread(True if self.mask is None else self.mask)
+        if whole and self.spinning is None:
+            self.sync_threads()
+            return True
+        if whole:
+            machine: Any = self
+            mine = mine | sync.returned(machine)
         if count == self.threads and mine.all() and not arrive:
             self.sync_threads()
             return True

@@ -6,11 +6,13 @@ it was before.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from simt.core.findings import Stop
 from simt.core.masks import EMPTY, DivergentExits, Mask, split, union
 from simt.core.memory import Allocation
 from simt.core.source import LINE_BITS
@@ -45,6 +47,7 @@ class PtxMachine(FunctionCalls, TextureAccess):
         self.turns = 0  # of loops
         self.stalled_since = -1  # stores when threads last tried their mbarriers again
         self.sample: tuple[Any, ...] = ()  # where a turn began, and with what
+        self.spinning = None
 
     def start(self, codes: dict[str, Code], values: dict[str, bytes], memory: Any) -> None:
         """Carries the kernel out: `values` are its parameters as bytes, `memory` its arrays."""
@@ -129,7 +132,7 @@ class PtxMachine(FunctionCalls, TextureAccess):
                     wait(stack[-1], STALLED, stack[-1][0])
                     continue
                 take_turns(stack)
-                self._count_turn(stack[-1][0], len(stack), registers, code)
+                self._count_turn(stack, registers, code)
         self.mask = entered
         exited = leavers.left
         if not kernel and exited is not EMPTY:
@@ -141,11 +144,12 @@ class PtxMachine(FunctionCalls, TextureAccess):
         """The top way's threads come to a barrier of some threads of their block, or to several."""
         top, lanes = stack[-1], self.lanes(self.mask)
         at, top[0] = top[0], block.after
-        ids, sizes = (np.unique(self.active_values(x, lanes)).tolist() for x in (number, count))
+        values = (number, self.threads if count is None else count)
+        ids, sizes = (np.unique(self.active_values(x, lanes)).tolist() for x in values)
         if len(ids) > 1:
             parts = [split(self.mask, np.asarray(number == i))[0] for i in ids]
             stack.extend([at, block.after, part, top[3]] for part in parts)
-        elif not self.come_to(ids[0], sizes[0], arrive=arrive):
+        elif not self.come_to(ids[0], sizes[0], arrive=arrive, whole=count is None):
             wait(top, ids[0], block.after)
         elif ids[0] not in self.arrivals:
             go_on(stack, ids[0])
@@ -158,9 +162,10 @@ class PtxMachine(FunctionCalls, TextureAccess):
             return
         if go_ahead(stack, code.graph.meets, self.spread):
             return
+        blocked = [way[2] for way in stack if way[0] < END]
         if go_on(stack, STALLED):
             if self.stalled_since == self.written:
-                raise self.waits_for_ever()
+                raise self._spins_for_ever(blocked) if self.spinning else self.waits_for_ever()
             self.stalled_since = self.written
             return
         number, (came, waiters) = next((n, b) for n, b in self.arrivals.items() if b[1].any())
@@ -171,8 +176,16 @@ class PtxMachine(FunctionCalls, TextureAccess):
         )
         raise self.stop("barrier-divergence", message, *who)
 
-    def _count_turn(self, at: int, depth: int, registers: list[Any], code: Code) -> None:
+    def _spins_for_ever(self, blocked: list[Mask]) -> Stop:
+        """The error for a loop that waits when nobody is left to end it, or only its own warp."""
+        machine: Any = self
+        self.line, spinning = self.spinning or (self.line, self.mask)
+        self.mask = functools.reduce(union, blocked)
+        return self.stop("no-progress", waiting(machine, others_go_on=True), *self.who(spinning))
+
+    def _count_turn(self, stack: list[list[Any]], registers: list[Any], code: Code) -> None:
         """Counts an iteration of a loop, and now and then checks whether one changes anything."""
+        at, depth = stack[-1][0], len(stack)
         self.turns += 1
         if self.turns >= FIRST_WATCH and at not in code.graph.ends:
             message = "this loop never ends: nothing in it leads out"
@@ -182,11 +195,14 @@ class PtxMachine(FunctionCalls, TextureAccess):
             self.watching = True  # from now on, only changes count
             self.sample = at, depth, registers, list(registers), self.mask, self.written
         elif self.watching and self.sample[:2] == (at, depth) and self.sample[2] is registers:
-            self.watching = False
             _, _, _, before, mask, written = self.sample
             if self.written == written and all(map(same, [mask, *before], [self.mask, *registers])):
                 machine: Any = self
-                raise self.stop("no-progress", waiting(machine), *self.who(mask))
+                if self.blocks > 1:  # which the launcher tries one by one then
+                    raise self.stop("no-progress", waiting(machine), *self.who(mask))
+                self.spinning = self.line, mask
+                wait(stack[-1], STALLED, at)  # others go on, and may change what it waits for
+            self.watching = self.spinning is not None
 
     def _leave(self, who: Mask, place: int, *, falls: bool) -> None:
         """Notes who left the kernel; whoever only comes to its end has not left it early."""

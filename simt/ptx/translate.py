@@ -19,7 +19,7 @@ from simt.core.findings import Stop
 from simt.core.masks import EMPTY, Mask, split
 from simt.ptx.arithmetic import INLINE, TYPES, compare, convert, operand_kinds, operation, set_flags
 from simt.ptx.first_guesses import first_guesses, polls, strength, waits_for
-from simt.ptx.flow import ENDS, Graph, ends_block
+from simt.ptx.flow import ENDS, Graph
 from simt.ptx.integers import with_carry
 from simt.ptx.mbarriers import MbarrierInstructions
 from simt.ptx.parse import WINDOWS, Function, Instruction, is_register, names, not_covered, space_of
@@ -218,7 +218,7 @@ class _Translator(TensorCores, MbarrierInstructions):
                 line = i.line
                 place = self._place(line)
                 self._emit(f"m.at({place})" if self._counting else f"m.line = {place}")
-            if ends_block(i):
+            if pc in self._graph.ends_block:
                 end = i.op[0]
                 condition = self._block_end(i)
                 break
@@ -246,8 +246,8 @@ class _Translator(TensorCores, MbarrierInstructions):
         if i.op[0] in ("bar", "barrier"):
             if i.guard:
                 raise not_covered(str(i), i.line)
-            number, count = (self.read(o, "u32") for o in i.operands)
-            condition = f"({number}, {count}, {'arrive' in i.op})"
+            number, *count = (self.read(o, "u32") for o in i.operands)
+            condition = f"({number}, {count[0] if count else None}, {'arrive' in i.op})"
         elif i.op[0] == "brx":
             condition = self.read(i.operands[0], "s32")
         elif i.guard:

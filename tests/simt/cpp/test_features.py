@@ -306,6 +306,38 @@ def test_a_loop_in_which_nothing_changes_ends_after_a_few_turns() -> None:
     assert report.totals.global_store_requests < 64  # one in each turn
 
 
+LOCK = (
+    K
+    + """
+    __shared__ float s[128];
+    int* lock = (int*)y;
+    s[threadIdx.x] = threadIdx.x;
+    if (threadIdx.x % lanes == 0) {
+        while (atomicCAS(lock, 0, 1) != 0);
+        __threadfence();
+        *(volatile float*)(y + 1) = *(volatile float*)(y + 1) + 1;
+        __threadfence();
+        atomicExch(lock, 0);
+    }
+    __syncthreads();  // where some warps wait for those that wait for the lock
+    y[2 + threadIdx.x] = s[127 - threadIdx.x];
+}"""
+)
+
+
+@pytest.mark.parametrize(("lanes", "grid", "ends"), [(32, 1, True), (32, 3, True), (16, 1, False)])
+def test_warps_take_a_lock_in_turn_and_lanes_of_one_warp_do_not(lanes, grid, ends) -> None:
+    y = np.zeros(130, np.float32)
+    report = carried_out(LOCK.replace("lanes", str(lanes)), y, block=128, grid=grid)
+    if ends:
+        assert findings(report) == []
+        assert y.tolist() == [0, 4 * grid, *range(127, -1, -1)]
+    else:
+        (found,) = findings(report)
+        assert "this loop does not end here" in found
+        assert "Others of its warp go on only after it, as on GPUs before Volta" in found
+
+
 def test_a_loop_with_no_way_out_is_told_at_once() -> None:
     source = "__global__ void k(int* y) { for (;;) atomicAdd(&y[0], 1); }"
     found = findings(carried_out(source, np.zeros(1, np.int32), block=32))

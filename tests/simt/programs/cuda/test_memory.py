@@ -1,9 +1,11 @@
 """Memory of a CUDA program: what there is of it, and what an address is."""
 
+import numpy as np
 import pytest
 
+from simt.core.memory import Allocation
 from simt.programs.cuda.errors import ApiError
-from simt.programs.cuda.memory import SHARED, DeviceMemory
+from simt.programs.cuda.memory import DEVICE, GLOBAL_BITS, SHARED, DeviceMemory
 
 
 def test_memory_ends_and_comes_back_when_it_is_freed(tmp_path):
@@ -15,6 +17,12 @@ def test_memory_ends_and_comes_back_when_it_is_freed(tmp_path):
     memory.free(piece, 5)
     assert memory.used_bytes == 0
     assert memory.of_pointer(1 << 60) == "no memory of the device's"
+
+
+def test_memory_that_a_kernel_makes_has_other_addresses_than_the_program_s():
+    number = Allocation("global", np.zeros(16, np.uint8)).address >> GLOBAL_BITS
+    assert number not in SHARED
+    assert number > DEVICE + 10**6  # and so many pieces later
 
 
 def test_shared_memory_is_a_file_whose_number_is_used_again(tmp_path):
