@@ -23,7 +23,7 @@ def cases() -> list[Case]:
 
 
 def run(answer: Answer, case: Case) -> Outcome:
-    """Train once: which batches are behind each step, and what each step does."""
+    """Train once: how many batches each step has, and what each step does."""
     count, every = case.args
     images, labels = trial.pictures(4 * count, count)
     batches = list(zip(images.split(4), labels.split(4), strict=True))
@@ -34,7 +34,7 @@ def run(answer: Answer, case: Case) -> Outcome:
     weights, _ = trial.replayed(twin, labels, log, [0.1] * len(log.steps), divide=True)
     facts: dict[str, Any] = {
         "the number of batches that go forward": len(log.batches),
-        "the batches behind each step": ", ".join(f"{n:g}" for n in behind) or "no step",
+        "the number of batches in each step": ", ".join(f"{n:g}" for n in behind) or "no step",
         "what each step does with them": log.goes_by(weights, MEAN),
         "the number of steps that it returns": returned,
     }
@@ -48,7 +48,7 @@ def expected(case: Case) -> Outcome:
     return Outcome(
         {
             "the number of batches that go forward": count,
-            "the batches behind each step": ", ".join(map(str, groups)),
+            "the number of batches in each step": ", ".join(map(str, groups)),
             "what each step does with them": MEAN,
             "the number of steps that it returns": len(groups),
         }

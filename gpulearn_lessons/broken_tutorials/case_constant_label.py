@@ -45,7 +45,7 @@ def run(answer: Answer, case: Case) -> Outcome:
     accuracy = number(accuracy)
     facts: dict[str, Any] = {
         "the number of values that it returns": 2 if two else 1,
-        "the images of a batch": f"up to {max(sizes, default=0)}",
+        "the size of a batch": f"up to {max(sizes, default=0)}",
         "what it learns from": log.by_epoch(epochs),
         "what a step goes by": goes_by[goes_by[1] == ZERO],
         "the first value, beside the share of the held-out images that are right,": "the same"
@@ -67,7 +67,7 @@ def expected(case: Case) -> Outcome:
     return Outcome(
         {
             "the number of values that it returns": 2,
-            "the images of a batch": f"up to {min(32, n)}",
+            "the size of a batch": f"up to {min(32, n)}",
             "what it learns from": trial.ORDER,
             "what a step goes by": OWN,
             "the first value, beside the share of the held-out images that are right,": "the same",

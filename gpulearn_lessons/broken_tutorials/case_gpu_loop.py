@@ -80,7 +80,7 @@ def run(answer: Answer, case: Case) -> Outcome:
     share = float(seconds) / took if isinstance(seconds, int | float) and took else 0.0
     close = abs(share - 1) < 0.02
     facts |= {
-        "the images of a batch": f"up to {max(map(len, log.batches), default=0)}",
+        "the size of a batch": f"up to {max(map(len, log.batches), default=0)}",
         "what it learns from": log.by_epoch(epochs),
         "what a step goes by": log.goes_by(weights, OWN),
         "the list of losses": losses,
@@ -126,7 +126,7 @@ def expected(case: Case) -> Outcome:
     return Outcome(
         {
             "what it computes": EVERYWHERE,
-            "the images of a batch": f"up to {min(32, n)}",
+            "the size of a batch": f"up to {min(32, n)}",
             "what it learns from": trial.ORDER,
             "what a step goes by": OWN,
             "the list of losses": "that of each batch",

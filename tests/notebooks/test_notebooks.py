@@ -121,6 +121,8 @@ SAYS = {
 def scaling_out(executed: NotebookNode) -> None:
     """The script ends with the loss of notebook 16 on two machines, and a higher one on four."""
     cells = [said(executed, begins) for begins in ('(folder / "train', "four = ")]
+    for line in re.findall(r"^machine \d: (.*)", "\n".join(cells), re.MULTILINE):
+        assert line.startswith("epoch"), line  # and nothing that torchrun says to stderr
     two, four = (float(re.findall(r"epoch 1: loss (\d\.\d+)", one)[0]) for one in cells)
     assert 1.02 < two < 1.03 < 2 < four
 
