@@ -38,8 +38,8 @@ SEEDS = (0, 1)
 # times its share, a busiest thread, warp or block; a warp makes as many as its busiest lane
 UNEVEN = {"thread": 3.0, "warp": 2.0, "block": 2.0}
 SHARE = (
-    "The work is shared out unevenly: let every thread of the grid find its own share by its "
-    "number, so that none does that of others."
+    "The work is divided unevenly: let every thread of the grid compute its own share from its "
+    "number."
 )
 
 

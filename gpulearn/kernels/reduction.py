@@ -97,17 +97,17 @@ def block_sums_shuffle(values: Array, sums: Array) -> None:
     >>> sums
     array([64., 36.], dtype=float32)
     """
-    of_warp = cuda.shared.array(WARP, np.float32)
+    warp_sums = cuda.shared.array(WARP, np.float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
     total = values[i] if i < values.size else np.float32(0)
     for step in (16, 8, 4, 2, 1):
         total += cuda.shfl_down_sync(FULL_WARP, total, step)
     if t % WARP == 0:
-        of_warp[t // WARP] = total
+        warp_sums[t // WARP] = total
     cuda.syncthreads()
     if t < WARP:
-        total = of_warp[t] if t < cuda.blockDim.x // WARP else np.float32(0)
+        total = warp_sums[t] if t < cuda.blockDim.x // WARP else np.float32(0)
         for step in (16, 8, 4, 2, 1):
             total += cuda.shfl_down_sync(FULL_WARP, total, step)
         if t == 0:

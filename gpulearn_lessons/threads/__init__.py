@@ -1,4 +1,4 @@
-"""The exercises of notebook 03: which thread does which element."""
+"""The exercises of notebook 03: which thread handles which element."""
 
 from gpulearn.lazy import attach
 

@@ -36,7 +36,7 @@ class GridLaunch:
     >>> launch.summary()
     'Grid 3, block 8: 24 threads for 20 elements; 4 threads fall off the end.'
     >>> launch.of_thread(11, 0)
-    'Thread 3 of block 1: i = 1 × 8 + 3 = 11, so it does element [11].'
+    'Thread 3 of block 1: i = 1 × 8 + 3 = 11, so it handles element [11].'
     """
 
     width: int
@@ -102,7 +102,7 @@ class GridLaunch:
         else:
             start = f"Thread {thread} of block {block}: x = {sums[0]}, y = {sums[1]}"
         if self.has_element(x, y):
-            return f"{start}, so it does element {self.element(x, y)}."
+            return f"{start}, so it handles element {self.element(x, y)}."
         return f"{start}, and there is no element {self.element(x, y)}."
 
 
@@ -162,7 +162,7 @@ def _cell(launch: GridLaunch, x: int, y: int, cell: float, tall: float) -> str:
             text = str(thread[0]) if launch.flat else "{},{}".format(*thread)
             text = text if cell >= ROOM else ""
     elif launch.has_element(x, y):
-        text, sentence = "?", f"No thread does element {launch.element(x, y)}."
+        text, sentence = "?", f"No thread handles element {launch.element(x, y)}."
     else:
         return ""  # a corner where there is neither
     left, top = LEFT + x * cell, TOP + y * tall

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
-CELLS = ("05_shared_memory_and_barriers", "by_tile", "gl.plot.kernel_player(seen)")
+CELLS = ("05_shared_memory_and_barriers", "by_tile", "gl.plot.kernel_player(edges_report)")
 
 
 def test_the_report_names_the_race(notebook):
@@ -17,7 +17,7 @@ def test_the_report_names_the_race(notebook):
 
 
 def test_the_player_shows_who_loads_the_halo(notebook):
-    output, _, sentence = notebook.widget("gl.plot.kernel_player(seen)")
+    output, _, sentence = notebook.widget("gl.plot.kernel_player(edges_report)")
     assert "Step 1 of" in sentence.inner_text()
     output.get_by_role("slider").focus()
     for _ in range(40):

@@ -53,19 +53,19 @@ def test_places_are_those_of_a_launch():
             (11, 2),
             "Grid (2, 3), block (8, 4): 16 × 12 = 192 threads for 20 × 10 = 200 elements; "
             "32 threads fall off the end and 40 elements have no thread. Thread (3, 2) of block "
-            "(1, 0): x = 1 × 8 + 3 = 11, y = 0 × 4 + 2 = 2, so it does element [2, 11].",
+            "(1, 0): x = 1 × 8 + 3 = 11, y = 0 × 4 + 2 = 2, so it handles element [2, 11].",
         ),
         (
             GridLaunch(9, 1, (1, 1), (8, 1)),
             (99, 0),
             "Grid 1, block 8: 8 threads for 9 elements; 1 element has no thread. "
-            "Thread 7 of block 0: i = 0 × 8 + 7 = 7, so it does element [7].",
+            "Thread 7 of block 0: i = 0 × 8 + 7 = 7, so it handles element [7].",
         ),
         (
             GridLaunch(8, 1, (1, 1), (8, 1)),
             (0, 0),
             "Grid 1, block 8: 8 threads for 8 elements; each element has its thread. "
-            "Thread 0 of block 0: i = 0 × 8 + 0 = 0, so it does element [0].",
+            "Thread 0 of block 0: i = 0 × 8 + 0 = 0, so it handles element [0].",
         ),
         (
             GridLaunch(1, 1, (1, 1), (2, 1)),
@@ -91,7 +91,7 @@ def test_what_is_drawn():
     # each cell has its sentence for the pointer, and no two are the same
     sentences = re.findall(r'class="said"[^>]*>([^<]+)<', svg)
     assert len(set(sentences)) == len(sentences) == svg.count("<g>")
-    assert "No thread does element [9, 19]." in sentences
+    assert "No thread handles element [9, 19]." in sentences
 
 
 def test_narrow_cells_have_no_labels():
