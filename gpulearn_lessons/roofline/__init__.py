@@ -7,7 +7,7 @@ EXERCISES = (
     "arithmetic_intensity",
     "ridge_point",
     "attainable",
-    "analyse_stencil",
+    "analyze_stencil",
 )
 
 __getattr__, __dir__ = attach(__name__, __file__)

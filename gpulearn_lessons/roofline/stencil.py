@@ -4,7 +4,7 @@ from gpulearn import require
 
 
 @require.positive("rows", "columns", "peak", "bandwidth")
-def analyse_stencil(
+def analyze_stencil(
     rows: int, columns: int, peak: float, bandwidth: float
 ) -> tuple[int, int, str, float]:
     """What a step needs on a machine: operations, bytes moved, the limit, and the least seconds.
@@ -15,7 +15,7 @@ def analyse_stencil(
     bytes per second; the limit is "memory" or "arithmetic". Source: the roofline (Williams,
     Waterman, Patterson, 2009).
 
-    >>> analyse_stencil(1002, 1002, peak=8e12, bandwidth=320e9)[:3]
+    >>> analyze_stencil(1002, 1002, peak=8e12, bandwidth=320e9)[:3]
     (4000000, 8032032, 'memory')
     """
     flops = 4 * (rows - 2) * (columns - 2)

@@ -64,12 +64,12 @@ def stencil_memory_at_the_ridge(rows, columns, peak, bandwidth):
         ("ridge_point", lambda p, b: print(end=""), "returns nothing (None)"),
         ("attainable", lambda i, p, b: p * b, "expected"),
         ("attainable", lambda i, p, b: i / 0, "it raises ZeroDivisionError"),
-        ("analyse_stencil", stencil_with_a_capital, "the limit is 'Memory', expected 'memory'"),
-        ("analyse_stencil", stencil_in_the_wrong_order, "the operations: it returns 6400000"),
-        ("analyse_stencil", stencil_without_seconds, "expected four things: operations, bytes"),
-        ("analyse_stencil", stencil_on_squares, "the operations: it returns 3984016"),
-        ("analyse_stencil", stencil_with_a_launch, "the seconds: it returns 2.5e-05"),
-        ("analyse_stencil", stencil_memory_at_the_ridge, "for a grid that needs the same time"),
+        ("analyze_stencil", stencil_with_a_capital, "the limit is 'Memory', expected 'memory'"),
+        ("analyze_stencil", stencil_in_the_wrong_order, "the operations: it returns 6400000"),
+        ("analyze_stencil", stencil_without_seconds, "expected four things: operations, bytes"),
+        ("analyze_stencil", stencil_on_squares, "the operations: it returns 3984016"),
+        ("analyze_stencil", stencil_with_a_launch, "the seconds: it returns 2.5e-05"),
+        ("analyze_stencil", stencil_memory_at_the_ridge, "for a grid that needs the same time"),
     ],
 )
 def test_each_is_told_what_it_does(name, answer, said):

@@ -6,7 +6,7 @@ from gpulearn.judge import compare
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.perf.gpus import gpu_spec
 from gpulearn.require import shown
-from gpulearn_lessons.roofline.stencil import analyse_stencil
+from gpulearn_lessons.roofline.stencil import analyze_stencil
 
 NAMES = ("the operations", "the bytes", "the limit", "the seconds")
 
@@ -48,7 +48,7 @@ def alike(one: Any, other: Any) -> bool:
 
 EXERCISE = Exercise(
     task="Count the operations and bytes of a stencil; find its limit and its shortest time.",
-    reference=analyse_stencil,
+    reference=analyze_stencil,
     cases=cases,
     difference=difference,
     kinships=(alike,),
