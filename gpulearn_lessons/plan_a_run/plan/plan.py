@@ -115,7 +115,7 @@ class ClusterPlan:
 
     def __repr__(self) -> str:
         layout = self.layout
-        chunks = f" ({layout.interleave} chunks each)" if layout.interleave > 1 else ""
+        chunks = f" ({layout.interleave} virtual stages each)" if layout.interleave > 1 else ""
         split = f" × {layout.context} context" if layout.context > 1 else ""
         where = f"{layout.tensor} tensor{split} × {layout.pipeline} pipeline{chunks}"
         return (
