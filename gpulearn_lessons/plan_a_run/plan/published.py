@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gpulearn.parallel.links import NETWORK_SECONDS, Link
-from gpulearn_lessons.plan_a_run.plan.accelerators import AMPERE, HOPPER, accelerator
 from gpulearn_lessons.plan_a_run.plan.plan import ClusterPlan, plan_run
 from gpulearn_lessons.plan_a_run.plan.step import Calibration
 
@@ -125,31 +121,3 @@ def published(which: str = "held out") -> tuple[PublishedRun, ...]:
             plan["data"] = plan["gpus"] // (plan["tensor"] * plan["context"] * plan["pipeline"])
             runs.append(PublishedRun(source, sources[source], model, plan, reported))
     return tuple(runs)
-
-
-def fit() -> dict[tuple[int, int], Calibration]:
-    """The numbers with which the planner comes closest to the fitted rows.
-
-    One for the kernels of each generation, and one for what is hidden, which is up to the
-    libraries. The sum of |log(planned / published speed)| is least, so that a few runs that are
-    slow for reasons of their own do not decide (Gauss and Newton's steps, reweighted).
-
-    >>> fit()[(9, 0)]
-    Calibration(kernels=..., hidden=...)
-    """
-    rows = published("fitted")
-    of = [int(accelerator(row.plan["gpu"]).generation == HOPPER) for row in rows]
-
-    def residuals(point: np.ndarray) -> np.ndarray:
-        both = [Calibration(float(kernels), float(point[2])) for kernels in point[:2]]
-        return np.array([math.log1p(row.error(both[k])) for row, k in zip(rows, of, strict=True)])
-
-    point = np.array([0.8, 0.8, 0.5])
-    for _ in range(30):
-        now = residuals(point)
-        weights = 1 / np.sqrt(np.maximum(np.abs(now), 0.01))
-        moved = [(residuals(point + move) - now) / 1e-3 for move in 1e-3 * np.eye(3)]
-        slopes = np.stack(moved, axis=1) * weights[:, None]
-        point = np.clip(point + np.linalg.lstsq(slopes, -now * weights)[0], 0.01, 1.0)
-    ampere, hopper, hidden = (round(float(number), 2) for number in point)
-    return {AMPERE: Calibration(ampere, hidden), HOPPER: Calibration(hopper, hidden)}

@@ -26,7 +26,7 @@ class Calibration:
     hidden: float  # the fraction of overlapped communication that is really hidden
 
 
-# fitted to the rows of `published` that are "fitted", by `published.fit`
+# fitted to `published("fitted")`, as tests/lessons/plan_a_run/test_plan.py does
 CALIBRATED = {AMPERE: Calibration(0.86, 0.37), HOPPER: Calibration(0.78, 0.37)}
 
 

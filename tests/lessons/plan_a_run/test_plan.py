@@ -13,9 +13,9 @@ from gpulearn.errors import BadInput
 from gpulearn.nn.transformer_costs import DecoderShape
 from gpulearn_lessons.plan_a_run import best_layout
 from gpulearn_lessons.plan_a_run.plan import by_hand
-from gpulearn_lessons.plan_a_run.plan.accelerators import accelerator
+from gpulearn_lessons.plan_a_run.plan.accelerators import AMPERE, HOPPER, accelerator
 from gpulearn_lessons.plan_a_run.plan.plan import plan_run
-from gpulearn_lessons.plan_a_run.plan.published import fit, models, published
+from gpulearn_lessons.plan_a_run.plan.published import models, published
 from gpulearn_lessons.plan_a_run.plan.step import CALIBRATED, Calibration, ring_seconds
 
 GPT3 = {
@@ -71,7 +71,26 @@ def test_every_second_source_is_held_out():
 
 
 def test_what_is_fitted_is_what_the_planner_uses():
-    assert fit() == CALIBRATED
+    """Least sum of |log(planned / published speed)|, so that a few runs that are slow for reasons
+    of their own do not decide: Gauss and Newton's steps, reweighted."""
+    rows = published("fitted")
+    of = [accelerator(run.plan["gpu"]).generation == HOPPER for run in rows]
+
+    def residuals(point):
+        both = [Calibration(kernels, point[2]) for kernels in point[:2]]
+        return np.array([math.log1p(run.error(both[k])) for run, k in zip(rows, of, strict=True)])
+
+    point = np.array([0.8, 0.8, 0.5])  # kernels before Hopper, kernels since, hidden
+    for _ in range(30):
+        now = residuals(point)
+        weights = 1 / np.sqrt(np.maximum(np.abs(now), 0.01))
+        moved = [(residuals(point + move) - now) / 1e-3 for move in 1e-3 * np.eye(3)]
+        slopes = np.stack(moved, axis=1) * weights[:, None]
+        point = np.clip(point + np.linalg.lstsq(slopes, -now * weights)[0], 0.01, 1.0)
+    ampere, hopper, hidden = (round(float(number), 2) for number in point)
+    assert {AMPERE: (ampere, hidden), HOPPER: (hopper, hidden)} == {
+        generation: (found.kernels, found.hidden) for generation, found in CALIBRATED.items()
+    }
 
 
 def test_no_calibration_nearby_fits_better():
