@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.parallel.links import NVLINK_SECONDS, PCIE_SECONDS, Link
-from gpulearn.perf.gpus import BYTES, GPUS, Price
+from gpulearn.perf.gpus import GPUS, Price
 
 MACHINE = 8  # GPUs of one machine: NVIDIA's DGX and HGX, from the V100 to the B200
 AMPERE, HOPPER = (8, 0), (9, 0)  # compute capabilities from which on a generation counts
@@ -20,7 +20,7 @@ AMPERE, HOPPER = (8, 0), (9, 0)  # compute capabilities from which on a generati
 PRODUCT = {AMPERE: 0.869, HOPPER: 0.803}
 PRODUCT_8_BITS = 0.709
 ATTENTION = {AMPERE: (0.6, 0.6), HOPPER: (0.35, 0.5)}
-PRECISIONS = (*BYTES, "float8")
+PRECISIONS = ("float32", "tf32", "bfloat16", "float16", "float8")
 
 
 @dataclass(frozen=True)

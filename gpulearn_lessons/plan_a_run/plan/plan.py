@@ -162,9 +162,9 @@ def plan_run(
 
     Matrix products take the sum of their arithmetic and their memory traffic, at the rates that
     `accelerators` cites; activations are passed over at the memory's bandwidth; collectives go by
-    α and β, the bubble by `bubble_fraction`, memory by `zero_memory`. Two numbers for each
-    generation of GPUs are fitted to published runs: `Calibration`. A mixture of experts also sends
-    each token to its experts, which is not modeled.
+    α and β, the bubble by `bubble_fraction`, memory by `zero_memory`. Two numbers are fitted to
+    published runs: `Calibration`. A mixture of experts also sends each token to its experts, which
+    is not modeled.
 
     The model has `parameters` and `layers`, `hidden` numbers for each token, `heads` of attention
     (`kv_heads` for keys and values), an MLP of width `ffn` (4 · hidden if None; `gated`: SwiGLU)
@@ -189,7 +189,7 @@ def plan_run(
     384 × A100 80GB as 8 tensor × 12 pipeline × 4 data: ...
     """
     require.choice("precision", precision, PRECISIONS)
-    itemsize = max(2, BYTES.get(precision, 2))
+    itemsize = BYTES.get(precision, 2)
     work = Workload(
         parameters=parameters,
         shape=DecoderShape(vocabulary, sequence, hidden, heads, layers),

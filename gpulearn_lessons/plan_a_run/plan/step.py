@@ -20,7 +20,7 @@ LOSS_BYTES = 28
 
 @dataclass(frozen=True)
 class Calibration:
-    """What neither data sheets nor measurements of single operations tell, for a generation."""
+    """What neither data sheets nor measurements of single operations tell."""
 
     kernels: float  # how fast kernels run within a training, as a fraction of the published rates
     hidden: float  # the fraction of overlapped communication that is really hidden
