@@ -23,6 +23,7 @@ class Source(NamedTuple):
     of up to 8,192 tokens.
     """
 
+    date: str  # year, month and where it matters day
     set: str  # "fitted" or "held out"
     citation: str
     unit: str  # of what is reported: see `PublishedRun.modeled`

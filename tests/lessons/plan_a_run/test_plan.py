@@ -56,18 +56,15 @@ def test_llama_3_fits_as_published_and_is_near(errors):
     assert all(sum(run.planned().memory_per_gpu.values()) < 60e9 for run in runs)
 
 
-def test_every_second_source_is_held_out():
-    order = {True: [], False: []}  # Hopper → (set, citation), each once
-    for run in (*published("fitted"), *published()):
-        if run.source != "Llama 3 paper":
-            key = "H100" in run.plan["gpu"]
-            entry = (run.about.set, run.about.citation.split(",")[0])
-            if entry not in order[key]:
-                order[key].append(entry)
-    for entries in order.values():
-        fitted, held = ([e for e in entries if e[0] == s] for s in ("fitted", "held out"))
-        assert len(fitted) - len(held) in (0, 1)
-        assert not {citation for _, citation in fitted} & {citation for _, citation in held}
+@pytest.mark.parametrize("gpu", ["A100", "H100"])
+def test_every_second_source_is_held_out(gpu):
+    sources = {
+        (run.about.date, run.about.citation.split(",")[0], run.about.set)
+        for run in (*published("fitted"), *published())
+        if gpu in run.plan["gpu"] and run.source != "Llama 3 paper"
+    }
+    sets = [which for _, _, which in sorted(sources)]
+    assert sets == (["fitted", "held out"] * len(sets))[: len(sets)]
 
 
 def test_what_is_fitted_is_what_the_planner_uses():
