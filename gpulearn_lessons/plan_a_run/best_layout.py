@@ -56,6 +56,8 @@ WORKS = (
     Cluster(48, 12, 12, 8, 0.5, 0.01, 0.2),  # 12 stages are the fastest
     Cluster(48, 12, 6, 8, 0.01, 0.5, 0.2),  # 6 tensor-parallel GPUs are the fastest
     Cluster(64, 16, 1, 8, 0.0, -0.03, -0.09),  # a few stages are slower than one, 16 are faster
+    Cluster(4, 4, 1, 8, 0.0, -0.01, 0.0),  # each layout is only a little faster than the one before
+    Cluster(4, 4, 2, 8, -7 / 32, -1 / 8, -5 / 32),  # four stages and a tensor of two are equal
 )
 
 

@@ -88,6 +88,8 @@ def cases() -> list[Case]:
     result.append(Case("the same run, to be done in three hours", (calm, 3600, 3.0, 0.1, 24.0)))
     often = [trial("spot", 4, 80, 40, 1.0, 0.2, 1.0), trial("steady", 4, 80, 40, 1.0, 1.0)]
     result.append(Case("interrupted once an hour for an hour", (often, 36_000, 35.0, 0.5, 1.0)))
+    hour = [trial("66 minutes", 1, 80, 40, 1.1, 1.0), trial("54 minutes", 1, 80, 40, 0.9, 1.5)]
+    result.append(Case("about an hour, which need not be whole", (hour, 3600, 9.0, 0.5, 1.0)))
     gift = [*often, trial("own", 4, 80, 40, 1.0, 0.0), trial("dear", 4, 80, 40, 1.0, 2.0)]
     result.append(Case("GPUs that cost nothing", (gift, 36_000, 99.0, 0.5, 1.0)))
     result.append(Case("no trial", ([], 1000, 10.0, 0.5, 0.5)))

@@ -13,13 +13,13 @@ from gpulearn.plot.controls import Explorer, choices, dropdown
 from gpulearn.plot.style import centered, figure, stacked_bars
 from gpulearn.require import shown
 from gpulearn_lessons.plan_a_run.plan.plan import ClusterPlan
-from gpulearn_lessons.plan_a_run.plan.published import ErrorReport
+from gpulearn_lessons.plan_a_run.plan.published import PublishedRun, models
 from gpulearn_lessons.plan_a_run.plan.search import best_layout
 
 PARTS = {
     "products": "matrix products",
     "memory": "activations, read and written",
-    "tensor": "tensor parallel",
+    "tensor": "tensor and context parallel",
     "pipeline": "pipeline transfers",
     "data": "data parallel",
     "bubble": "bubble",
@@ -27,21 +27,21 @@ PARTS = {
 }
 # the optimizer's first, in the color of its time
 MEMORY = ("optimizer state", "weights", "gradients", "activations")
-MODELS: dict[str, dict[str, Any]] = {
-    "1.3 billion": {"parameters": 1.3e9, "layers": 24, "hidden": 2048, "heads": 16},
-    "7 billion": {"parameters": 6.7e9, "layers": 32, "hidden": 4096, "heads": 32},
-    "70 billion": {"parameters": 69e9, "layers": 80, "hidden": 8192, "heads": 64},
-    "175 billion": {"parameters": 174.6e9, "layers": 96, "hidden": 12288, "heads": 96},
-    "1 trillion": {"parameters": 1008e9, "layers": 128, "hidden": 25600, "heads": 160},
+MODELS = {
+    "1.3 billion": "MPT 1B",
+    "7 billion": "Llama 2 7B",
+    "70 billion": "Llama 3 70B",
+    "175 billion": "GPT-3 175B",
+    "405 billion": "Llama 3 405B",
+    "1 trillion": "GPT 1008B",
 }
 COMMON: dict[str, Any] = {
-    "vocabulary": 51_200, "sequence": 4096, "batch": 2048, "fused_attention": True,
-    "sequence_parallel": True,
+    "sequence": 4096, "batch": 2048, "fused": "all", "sequence_parallel": True,
 }  # fmt: skip
 TOKENS = (20e9, 100e9, 300e9, 1e12, 2e12, 15e12)
 COUNTS = (1, 8, 64, 512, 1024, 2048, 4096, 8192, 16_384)
 NETWORKS = ("10 Gbit", "100 Gbit", "200 Gbit", "400 Gbit")
-WITHIN = 0.1
+NEAR, FAR = 10, 20  # percent
 
 
 def plan_bars(plans: Mapping[str, ClusterPlan]) -> Picture:
@@ -78,39 +78,30 @@ def plan_bars(plans: Mapping[str, ClusterPlan]) -> Picture:
         return show(fig, f"Planned steps: {text}.")
 
 
-def published_runs(held: Sequence[ErrorReport]) -> Picture:
-    """Draw how far the planner is off published numbers, a row for each `hold_against` returned."""
-    if not held:
-        raise BadInput(f"held is {shown(held)}: give what hold_against returned.")
-    names = [f"{result.row.run}, {result.row.row}" for result in held]
-    speeds = [_speed(result.error, result.row.unit) for result in held]
-    near = sum(abs(result.error) <= WITHIN for result in held)
-    worst = max(range(len(held)), key=lambda k: abs(held[k].error))
+def published_runs(runs: Sequence[PublishedRun]) -> Picture:
+    """Draw how far the planner is off published speeds: a line for each source, a dot for each run.
+
+    `runs` are those of `published()`.
+    """
+    if not runs or not all(isinstance(run, PublishedRun) for run in runs):
+        raise BadInput(f"runs is {shown(runs)}: give what published() returned.")
+    errors = [100 * run.error() for run in runs]
+    near, far = (sum(abs(error) <= most for error in errors) for most in (NEAR, FAR))
+    worst = max(range(len(runs)), key=lambda k: abs(errors[k]))
     alt = (
-        f"{near} of {len(held)} published numbers are within 10% of the plan; the farthest is "
-        f"{names[worst]}, planned {speeds[worst]:+.0%} in speed."
+        f"Of {len(runs)} published speeds the plan is within {NEAR}% of {near} and within {FAR}% "
+        f"of {far}; {sum(error < 0 for error in errors)} plans are too slow. The farthest is "
+        f"{runs[worst].name}, planned {errors[worst]:+.0f}%."
     )
-    with figure(8.6, 1.2 + 0.3 * len(held)) as (fig, axes):
-        axes.axvspan(-100 * WITHIN, 100 * WITHIN, color="0.9")
+    sources = [run.source for run in runs]
+    with figure(8.6, 1.2 + 0.3 * len(set(sources))) as (fig, axes):
+        axes.axvspan(-FAR, FAR, color="0.95")
+        axes.axvspan(-NEAR, NEAR, color="0.88")
         axes.axvline(0, color="0.3", linewidth=1)
-        axes.plot([100 * s for s in speeds], names, "o", markersize=7, label="fitted")
-        left_out = {
-            name: 100 * _speed(result.left_out, result.row.unit)
-            for name, result in zip(names, held, strict=True)
-            if result.left_out is not None
-        }
-        if left_out:
-            axes.plot([*left_out.values()], [*left_out], "x", markersize=8, color="C1",
-                      label="its run left out of the fit")  # fmt: skip
-            axes.legend(loc="best", fontsize=9)
+        axes.plot(errors, sources, "o", markersize=7, alpha=0.6)
         axes.invert_yaxis()
-        axes.set_xlabel("planned speed, difference from published (%); gray: within 10%")
+        axes.set_xlabel("planned speed − published speed (%); gray: within 10% and 20%")
         return show(fig, alt)
-
-
-def _speed(error: float, unit: str) -> float:
-    """An error of a time as one of a speed, so that right of 0 is always too fast."""
-    return 1 / (1 + error) - 1 if unit == "s" else error
 
 
 def sentence(plan: ClusterPlan, tokens: float) -> str:
@@ -168,7 +159,7 @@ def _time(days: float) -> str:
 
 def draw(model: str, tokens: float, gpu: str, gpus: int, link: str) -> tuple[Picture, str]:
     """The best plan for one choice, or why there is none, with the sizes of its parts."""
-    run = {**COMMON, **MODELS[model], "gpu": gpu, "interconnect": link}
+    run = {**COMMON, **models()[MODELS[model]], "gpu": gpu, "interconnect": link}
     if "bfloat16" not in GPUS[gpu].peak:
         run["precision"] = "float16"
     try:

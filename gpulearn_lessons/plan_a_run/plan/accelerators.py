@@ -1,5 +1,6 @@
-"""What a plan needs of a GPU: rates, memory, watts, and what joins it to its neighbors."""
+"""What a plan needs of a GPU: rates, memory, watts, and the link to its neighbors."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpulearn import require
@@ -8,60 +9,64 @@ from gpulearn.parallel.links import NVLINK_SECONDS, PCIE_SECONDS, Link
 from gpulearn.perf.gpus import GPUS, Price
 
 MACHINE = 8  # GPUs of one machine: NVIDIA's DGX and HGX, from the V100 to the B200
+AMPERE, HOPPER = (8, 0), (9, 0)  # compute capabilities from which on a generation counts
+
+# Fractions of the peak that published measurements reach.
+# Matrix products: Bekman, "Machine learning engineering", 2026, "Maximum achievable matmul FLOPS":
+# A100 271.2 of 312, H100 794.5 of 989 in bfloat16 and 1402.6 of 1979 in 8 bits (TFLOP/s).
+# Attention by FlashAttention-2, and by the newest kernels: Dao, arXiv 2307.08691, 2023 (A100, 50 to
+# 73%), and Shah and others, arXiv 2407.08608, 2024 (H100, 35% by FlashAttention-2, 61 to 65% by
+# cuDNN and FlashAttention-3 forward without a mask; for causal and backward we take 50%).
+PRODUCT = {AMPERE: 0.869, HOPPER: 0.803}
+PRODUCT_8_BITS = 0.709
+ATTENTION = {AMPERE: (0.6, 0.6), HOPPER: (0.35, 0.5)}
+PRECISIONS = ("float32", "tf32", "bfloat16", "float16", "float8")
 
 
 @dataclass(frozen=True)
 class Processor:
-    """A GPU, or what is used in its place, as a plan sees it."""
+    """A GPU as a plan sees it."""
 
-    name: str  # as it is called here
-    peak: float  # operations per second of its fastest units, for the plan's arithmetic
+    name: str
+    generation: tuple[int, int]  # AMPERE, which stands for all before Hopper, too, or HOPPER
+    peak: float  # FLOP per second, for the plan's precision
+    product: float  # FLOP per second of a large product in that precision
+    wide_product: float  # the same in 16 bits, where 8 are too few: the scores of tokens
+    attention: Mapping[str, float]  # FLOP per second of attention, by what is fused
     bandwidth: float  # bytes per second from and to its memory
     memory: float  # bytes
     power: float  # watts at most, by its design
-    price: Price | None  # what an hour of it costs to rent; None where it is not known here
+    price: Price | None  # of an hour, where it is known
     neighbors: Link  # the link to the others of its machine
-    machine: int = MACHINE  # how many are joined by that link
-
-
-# Google Cloud, "TPU v4": 275 teraflops, 32 GiB at 1200 GB/s, at most 192 W measured, and 1.1 PB/s
-# of all-reduce bandwidth in a pod of 4,096 chips, which are joined by links of their own. The
-# latency is not on that page: NVLink's stands here, for a link of the same kind.
-TPU_V4 = Processor(
-    name="TPU v4",
-    peak=275e12,
-    bandwidth=1200e9,
-    memory=32 * 2**30,
-    power=192,
-    price=None,
-    neighbors=Link(NVLINK_SECONDS, 1.1e15 / 4096, "the links of a TPU v4 pod"),
-    machine=4096,
-)
 
 
 def accelerator(gpu: str, precision: str = "bfloat16") -> Processor:
-    """A GPU of `gpulearn.perf.gpus.GPUS`, or "TPU v4", for one arithmetic.
+    """A GPU of `gpulearn.perf.gpus.GPUS`, for one precision of its matrix products.
 
-    Where a GPU has no NVLink, its neighbors are behind PCI Express.
+    In "float8" a GPU of Hopper's generation or later has twice its peak in 16 bits. Without
+    NVLink, its neighbors are behind PCI Express.
 
     >>> print(accelerator("H100").neighbors)
     NVLink of the H100 (3.4 µs, 450 GB/s)
     """
-    require.choice("GPU", gpu, [*GPUS, TPU_V4.name])
-    if gpu == TPU_V4.name:
-        if precision != "bfloat16":
-            raise BadInput(f"precision is {precision!r}: of the TPU v4 only 'bfloat16' is known.")
-        return TPU_V4
-    spec = GPUS[gpu]
-    if precision not in spec.peak:
+    spec = GPUS[require.choice("GPU", gpu, GPUS)]
+    generation = HOPPER if spec.multiprocessor.capability >= HOPPER else AMPERE
+    peak = dict(spec.peak)
+    if generation == HOPPER:
+        peak["float8"] = 2 * peak["bfloat16"]
+    if precision not in peak:
         raise BadInput(
-            f"precision is {precision!r}, which the {gpu} does not have: "
-            f"it has {', '.join(spec.peak)}."
+            f"precision is {precision!r}, which the {gpu} does not have: it has {', '.join(peak)}."
         )
+    wide = peak["bfloat16" if precision == "float8" else precision]
+    part = PRODUCT_8_BITS if precision == "float8" else PRODUCT[generation]
     if spec.nvlink:
         link = Link(NVLINK_SECONDS, spec.nvlink, f"NVLink of the {gpu}")
     else:
         link = Link(PCIE_SECONDS, spec.link, f"PCI Express of the {gpu}")
+    older, newest = ATTENTION[generation]
     return Processor(
-        gpu, spec.peak[precision], spec.bandwidth, spec.memory, spec.power, spec.price, link
-    )
+        gpu, generation, peak[precision], part * peak[precision], PRODUCT[generation] * wide,
+        {"attention": older * wide, "all": newest * wide}, spec.bandwidth, spec.memory,
+        spec.power, spec.price, link,
+    )  # fmt: skip

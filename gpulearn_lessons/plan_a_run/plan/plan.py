@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpulearn import require
@@ -10,7 +10,7 @@ from gpulearn.errors import BadInput
 from gpulearn.nn.transformer_costs import DecoderShape
 from gpulearn.parallel.links import Link, as_link
 from gpulearn.perf.gpus import BYTES
-from gpulearn_lessons.plan_a_run.plan.accelerators import Processor, accelerator
+from gpulearn_lessons.plan_a_run.plan.accelerators import PRECISIONS, Processor, accelerator
 from gpulearn_lessons.plan_a_run.plan.by_hand import model_flops, run_cost
 from gpulearn_lessons.plan_a_run.plan.layout import Layout, Workload
 from gpulearn_lessons.plan_a_run.plan.memory import memory_per_gpu
@@ -19,7 +19,7 @@ from gpulearn_lessons.plan_a_run.plan.step import CALIBRATED, Calibration, step_
 LIMITS = {
     "products": "matrix products",
     "memory": "moving activations through memory",
-    "tensor": "tensor-parallel all-reduces",
+    "tensor": "tensor and context parallelism",
     "pipeline": "transfers between stages",
     "data": "communication among replicas",
     "bubble": "the pipeline bubble",
@@ -115,10 +115,12 @@ class ClusterPlan:
 
     def __repr__(self) -> str:
         layout = self.layout
-        chunks = f" ({layout.interleave} chunks each)" if layout.interleave > 1 else ""
-        where = f"{layout.tensor} tensor × {layout.pipeline} pipeline{chunks} × {layout.data} data"
+        chunks = f" ({layout.interleave} virtual stages each)" if layout.interleave > 1 else ""
+        split = f" × {layout.context} context" if layout.context > 1 else ""
+        where = f"{layout.tensor} tensor{split} × {layout.pipeline} pipeline{chunks}"
         return (
-            f"{layout.gpus:,} × {self.gpu.name} as {where}: {self.step_seconds:.3g} s a step, "
+            f"{layout.gpus:,} × {self.gpu.name} as {where} × {layout.data} data: "
+            f"{self.step_seconds:.3g} s a step, "
             f"{self.tokens_per_second:,.0f} tokens/s, {self.model_flops_utilization:.1%} MFU, "
             f"{sum(self.memory_per_gpu.values()) / 1e9:.0f} GB on a GPU (modeled)"
         )
@@ -134,7 +136,11 @@ def plan_run(
     sequence: int,
     batch: int,
     gpus: int,
+    kv_heads: int | None = None,
+    ffn: int | None = None,
+    gated: bool = False,
     tensor: int = 1,
+    context: int = 1,
     pipeline: int = 1,
     data: int = 1,
     gpu: str = "A100 80GB",
@@ -142,51 +148,67 @@ def plan_run(
     micro_batch: int = 1,
     interleave: int = 1,
     zero: int = 1,
+    shards: int | None = None,
     recompute: str | float = "none",
     precision: str = "bfloat16",
+    gradient_bytes: int = 4,
     sequence_parallel: bool = False,
-    fused_attention: bool = False,
+    fused: str = "none",
     parallel_blocks: bool = False,
-    calibration: Calibration = CALIBRATED,
+    overlap: Sequence[str] = ("data", "pipeline"),
+    calibration: Calibration | None = None,
 ) -> ClusterPlan:
-    """Plan the training of a decoder on many GPUs: the time of a step, memory, what limits it.
+    """Plan the training of a dense decoder on many GPUs: time of a step, memory, what limits it.
 
-    Products of matrices by one curve (`product_rate`), passes over activations by the memory's
-    bandwidth, collectives by α and β, the bubble by `bubble_fraction`, memory by `zero_memory`.
-    Two numbers are calibrated, on published runs: `Calibration`.
+    Matrix products take the sum of their arithmetic and their memory traffic, at the rates that
+    `accelerators` cites; activations are passed over at the memory's bandwidth; collectives go by
+    α and β, the bubble by `bubble_fraction`, memory by `zero_memory`. Two numbers are fitted to
+    published runs: `Calibration`. A mixture of experts also sends each token to its experts, which
+    is not modeled.
 
     The model has `parameters` and `layers`, `hidden` numbers for each token, `heads` of attention
-    and a `vocabulary`; a step takes a `batch` of rows of `sequence` tokens on all `gpus`.
+    (`kv_heads` for keys and values), an MLP of width `ffn` (4 · hidden if None; `gated`: SwiGLU)
+    and a `vocabulary`; a step takes a `batch` of sequences of `sequence` tokens on all `gpus`.
 
-    `tensor` GPUs share each layer, `pipeline` are stages with `interleave` parts of the model each,
-    and `data` replicas, through which a `micro_batch` of rows goes at a time; ZeRO's stage is 0 to
-    3. `gpu` is one of `gpulearn.perf.gpus.GPUS` or "TPU v4", and `interconnect` the network link of
-    each to other machines, or its name. `recompute` is "none", "selective" (attention), "full", or
-    a part of the forward pass; `precision` that of the products, beside which gradients are kept in
-    float32, but for float16. Tensor-parallel GPUs may share the norms too (`sequence_parallel`),
-    the scores of attention never reach memory (`fused_attention`), and attention and MLP stand side
-    by side, with one all-reduce for both (`parallel_blocks`).
+    `tensor` GPUs share each layer, `context` share each sequence, `pipeline` are stages with
+    `interleave` virtual stages on each GPU, and `data` replicas, through which a `micro_batch` of
+    sequences goes at a time; ZeRO's stage `zero` is 0 to 3, among `shards` GPUs (all with the same
+    parameters if None). `gpu` is one of `gpulearn.perf.gpus.GPUS`, and `interconnect` the network
+    link of each to other machines, or its name. `recompute` is "none", "selective" (attention),
+    "full", or a fraction of the layers; `precision` that of the products, of which "float8" has
+    only those of layers in 8 bits; `gradient_bytes` those of a gradient. Tensor-parallel GPUs may
+    share the norms too (`sequence_parallel`); `fused` kernels compute "none", "attention", or
+    "all": the loss, norms and activation functions too. With `parallel_blocks`, attention and MLP
+    stand side by side, with one all-reduce for both. `overlap` names whose messages overlap with
+    computation: "data", "pipeline", "tensor". The default is what FSDP and Megatron-Core do today;
+    the runs of 2021 overlapped nothing.
 
     >>> plan_run(parameters=174.6e9, layers=96, hidden=12288, heads=96, vocabulary=51200,
     ...          sequence=2048, batch=1536, gpus=384, tensor=8, pipeline=12, data=4,
     ...          recompute="full")
     384 × A100 80GB as 8 tensor × 12 pipeline × 4 data: ...
     """
-    require.choice("precision", precision, ("float32", "tf32", "bfloat16", "float16"))
-    itemsize = BYTES[precision]
+    require.choice("precision", precision, PRECISIONS)
+    itemsize = BYTES.get(precision, 2)
     work = Workload(
         parameters=parameters,
         shape=DecoderShape(vocabulary, sequence, hidden, heads, layers),
+        kv_heads=heads if kv_heads is None else kv_heads,
+        ffn=4 * hidden if ffn is None else ffn,
+        gated=gated,
         batch=batch,
         micro_batch=micro_batch,
         recompute=recompute,
-        fused_attention=fused_attention,
+        fused=fused,
         parallel_blocks=parallel_blocks,
         weight_bytes=itemsize,
-        gradient_bytes=2 if precision == "float16" else 4,
+        gradient_bytes=2 if precision == "float16" else gradient_bytes,
         state_bytes=12 if itemsize == 2 else 8,
     )
-    layout = Layout(gpus, tensor, pipeline, data, interleave, zero, sequence_parallel)
+    layout = Layout(
+        gpus, tensor, context, pipeline, data, interleave, zero,
+        data * context if shards is None else shards, sequence_parallel, tuple(overlap),
+    )  # fmt: skip
     layout.check(work)
     chosen, network = accelerator(gpu, precision), as_link(interconnect)
     memory = memory_per_gpu(work, layout)
@@ -198,5 +220,7 @@ def plan_run(
             f"{chosen.memory / 1e9:.0f} GB: {memory[most] / 1e9:,.0f} GB are {most}. Split a "
             f"replica over more GPUs, or recompute."
         )
-    parts = step_parts(work, layout, chosen, network, calibration)
-    return ClusterPlan(work, layout, chosen, parts, memory)
+    calibration = calibration or CALIBRATED[chosen.generation]
+    return ClusterPlan(
+        work, layout, chosen, step_parts(work, layout, chosen, network, calibration), memory
+    )

@@ -1,148 +1,157 @@
 """The seconds of a step of a planned run, by what they are spent on."""
 
-import math
 from dataclasses import dataclass
 
-from gpulearn.parallel.costs import all_reduce_seconds
 from gpulearn.parallel.links import Link
 from gpulearn_lessons.pipeline_parallel.clock import bubble_fraction
-from gpulearn_lessons.plan_a_run.plan.accelerators import Processor
+from gpulearn_lessons.plan_a_run.plan.accelerators import AMPERE, HOPPER, MACHINE, Processor
 from gpulearn_lessons.plan_a_run.plan.layout import Layout, Workload
-from gpulearn_lessons.plan_a_run.plan.memory import kept_bytes
-from gpulearn_lessons.sharded_training.memory import zero_bytes_per_rank
+from gpulearn_lessons.plan_a_run.plan.memory import activation_bytes
 
-PASSES = 2  # over what a layer keeps, forward: it is written once and read once
+# Fractions of a link's bandwidth that collectives reach: 235 of 300 GB/s inside a DGX A100
+# (Bekman, "Machine learning engineering", network), 192 of 200 between two (NVIDIA/nccl, issue 812)
+NEAR, FAR = 0.78, 0.96
+# Numbers that a layer's kernels read and write, forward, for each activation that they write: 2,
+# once each; fused ones pass over 22 for 16 (inputs and outputs of norms, attention, MLP, sums).
+PASSES = {"none": 2.0, "attention": 2.0, "all": 22 / 16}
+# for each score: to float32 and back (12 bytes), log-softmax forward (8) and backward (8)
+LOSS_BYTES = 28
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What no data sheet tells, two numbers for all runs."""
+    """What neither data sheets nor measurements of single operations tell."""
 
-    product: float  # the part of its peak that a GPU reaches in a large product of matrices
-    link: float  # the part of its bandwidth that a link reaches in a collective
-
-
-# fitted to the runs of `published.CALIBRATION` by `published.fit`, and to no others
-CALIBRATED = Calibration(product=0.654, link=0.644)
+    kernels: float  # how fast kernels run within a training, as a fraction of the published rates
+    hidden: float  # the fraction of overlapped communication that is really hidden
 
 
-def product_rate(
-    tokens: int, hidden: int, tensor: int, gpu: Processor, weight_bytes: int = 2,
-    calibration: Calibration = CALIBRATED,
-) -> float:  # fmt: skip
-    """Operations per second of a layer's products, by their size.
+# fitted to `published("fitted")`: kernels for each generation, hidden for both; the sum of
+# |log(planned / published speed)| is least
+CALIBRATED = {AMPERE: Calibration(0.86, 0.37), HOPPER: Calibration(0.78, 0.37)}
 
-    A product of sides m, k and n makes 2·m·k·n operations and moves (m·k + k·n + m·n) numbers
-    once; it takes the sum of both times. With the sides of a layer, tokens, h and h/t, that is
-    e·peak / (1 + (e·peak / bandwidth) · bytes/2 · (1/tokens + 1/h + t/h)): for large sides the
-    calibrated part e of the peak, for small ones what the memory gives.
+
+def ring_seconds(
+    ranks: int, size: float, together: int, near: Link, far: Link, laps: int = 2, pieces: int = 1
+) -> float:
+    """Seconds of a ring all-reduce of `size` bytes (two laps), or of a gather or scatter (one).
+
+    `together` ranks are in each machine. The library builds a ring for each of their network
+    cards, so between machines all of them carry a share, and a ring is as fast as the links
+    inside or all of those cards together, whichever is slower (NVIDIA/nccl-tests, issue 277). In
+    `pieces` it pays its latency as often.
     """
-    peak = calibration.product * gpu.peak
-    sides = 1 / tokens + 1 / hidden + tensor / hidden
-    return peak / (1 + peak / gpu.bandwidth * weight_bytes / 2 * sides)
-
-
-def reached(link: Link, calibration: Calibration) -> Link:
-    """A link as collectives find it: its latency, and the calibrated part of its bandwidth."""
-    return Link(link.latency, calibration.link * link.bandwidth)
+    if ranks == 1:
+        return 0.0
+    latency, bandwidth = near.latency, NEAR * near.bandwidth
+    if ranks > together:
+        bandwidth = min(bandwidth, together * FAR * far.bandwidth)
+        latency += (far.latency - near.latency) / together
+    return laps * (ranks - 1) * (pieces * latency + size / ranks / bandwidth)
 
 
 def step_parts(
-    work: Workload, layout: Layout, gpu: Processor, network: Link,
-    calibration: Calibration = CALIBRATED,
-) -> dict[str, float]:  # fmt: skip
+    work: Workload, layout: Layout, gpu: Processor, network: Link, calibration: Calibration
+) -> dict[str, float]:
     """Seconds of one step, by parts that add up.
 
     The slowest stage sets the pace, the last one where the scores make it longer. Forward counts
-    once, backward twice, and what is recomputed once more. Nothing is hidden but the gathers and
-    reduce-scatters of ZeRO's stage 3: of them only what is longer than the computing of the same
-    pass counts, as with many layers and prefetching.
+    once, backward twice, and what is recomputed once more. Of what overlaps, sends between stages
+    are hidden; a tensor-parallel collective goes in t pieces, and the first is waited for; keys and
+    values of a shared sequence are hidden behind attention; of the replicas' messages the
+    calibrated fraction is hidden, at most as long as one micro-batch computes, or all of them with
+    ZeRO's stage 3.
     """
-    shape, m = work.shape, layout.micro_batches(work)
-    tokens, t = work.micro_batch * shape.context, layout.tensor
+    m, t, h = layout.micro_batches(work), layout.tensor, work.shape.width
+    tokens = work.micro_batch * work.shape.context // layout.context
+
+    def product(rows: float, inner: float, columns: float, rate: float) -> float:
+        moved = rows * inner + inner * columns + rows * columns
+        seconds = 2 * rows * inner * columns / rate + work.weight_bytes * moved / gpu.bandwidth
+        return seconds / calibration.kernels
+
+    to_qkv, from_heads, to_mlp, from_mlp = work.matrices
+    forward = sum(product(tokens, k, n / t, gpu.product) for k, n in (to_qkv, to_mlp))
+    forward += sum(product(tokens, k / t, n, gpu.product) for k, n in (from_heads, from_mlp))
+    length, heads, attention = work.shape.context, work.shape.heads, 0.0
+    if work.fused != "none":  # the later half is never computed; backward computes the scores again
+        rate = gpu.attention[work.fused] * calibration.kernels
+        attention = work.attention_flops / 2 * tokens / t / rate
+        products = 3 * forward + 3.5 * attention
+    else:
+        each = product(length, h / heads, length, gpu.wide_product)
+        attention = 2 * each * tokens / length * heads / t
+        products = 3 * (forward + attention)
+    selective = work.recompute == "selective" and work.fused == "none"
+    products += attention if selective else work.again * (forward + attention)
+    passes = 3 + work.recomputed_flops / work.layer_flops
+    moved = PASSES[work.fused] * activation_bytes(work, layout, kept=False)
+    memory = passes * moved / gpu.bandwidth
+    size, near = work.weight_bytes * tokens * h, gpu.neighbors
+    reduce = ring_seconds(t, size, layout.in_machine(t, 1), near, network)
+    tensor = (2 + work.again) * (1 if work.parallel_blocks else 2) * reduce
+    if "tensor" in layout.overlap:  # in t pieces, of which the first cannot overlap
+        tensor = max(tensor / t, tensor - products)
+    keys = 2 * size / h * (h // heads) * work.kv_heads / t  # of K and V together
+    together = layout.in_machine(layout.context, t)
+    turn = 3 * ring_seconds(layout.context, keys * layout.context, together, near, network, 1)
+    tensor += max(0.0, turn - 3.5 * attention)
+
+    columns = work.shape.vocabulary / t
+    scores = 3 * product(tokens, h, columns, gpu.wide_product)
+    if work.fused != "all":
+        scores += LOSS_BYTES * tokens * columns / gpu.bandwidth
     full, last = layout.stage_layers(work)
-    rate = product_rate(tokens, shape.width, t, gpu, work.weight_bytes, calibration)
-    passes = 3 + work.recomputed
-    product = (3 * work.layer_flops + work.recomputed_flops) * tokens / t / rate
-    activations = kept_bytes(work, layout, scores=not work.fused_attention)
-    memory = passes * PASSES * activations / gpu.bandwidth
-    near, far = reached(gpu.neighbors, calibration), reached(network, calibration)
-    size = work.weight_bytes * tokens * shape.width
-    each = tensor_all_reduce(t, size, gpu.machine, near, far)
-    tensor = (2 + work.recomputed) * (1 if work.parallel_blocks else 2) * each
-    scores = 3 * 2 * work.table * tokens / t / rate
-    layer = product + memory + tensor
+    layer = products + memory + tensor
     stages = [(last, scores), *([(full, 0.0)] if layout.pipeline > 1 else [])]
     longest, own_scores = max(stages, key=lambda stage: stage[0] * layer + stage[1])
     parts = {
-        "products": m * (longest * product + own_scores),
+        "products": m * (longest * products + own_scores),
         "memory": m * longest * memory,
         "tensor": m * longest * tensor,
-        "pipeline": 0.0,
     }
-    if layout.pipeline > 1:
-        hop = near if layout.gpus <= gpu.machine else far
-        parts["pipeline"] = m * 2 * layout.interleave * hop.seconds(size / t)
     busy = sum(parts.values())
+    hop = near if layout.gpus <= MACHINE else network
+    hops = 0.0 if layout.pipeline == 1 else m * 2 * layout.interleave * hop.seconds(size / t)
+    parts["pipeline"] = max(0.0, hops - busy) if "pipeline" in layout.overlap else hops
     idle = bubble_fraction(layout.pipeline, m, layout.interleave)
-    parts["bubble"] = busy * idle / (1 - idle)
-    forward, backward = data_seconds(work, layout, near if layout.gpus <= gpu.machine else far)
-    if layout.zero >= 3:
-        forward = max(0.0, forward - busy / passes)
-        backward = max(0.0, backward - busy * (1 - 1 / passes))
-    parts["data"] = forward + backward
+    parts["bubble"] = (busy + parts["pipeline"]) * idle / (1 - idle)
+    gathers, scatters = data_seconds(work, layout, near, network)
+    hidden = calibration.hidden if "data" in layout.overlap else 0.0
+    meanwhile = busy if layout.zero >= 3 else busy / m
+    parts["data"] = gathers - hidden * min(gathers, meanwhile / passes)
+    parts["data"] += scatters - hidden * min(scatters, meanwhile * (1 - 1 / passes))
     parts["optimizer"] = optimizer_seconds(work, layout, gpu)
     return parts
 
 
-def tensor_all_reduce(ranks: int, size: float, machine: int, near: Link, far: Link) -> float:
-    """Seconds in which the GPUs that share a layer add their results up.
+def data_seconds(work: Workload, layout: Layout, near: Link, network: Link) -> tuple[float, float]:
+    """Seconds in which replicas send weights forward, and weights and gradients backward.
 
-    Within a machine they are one ring. Over several it is the cheaper of one ring and two levels:
-    equally many GPUs of each machine reduce-scatter, each adds its part up with its peers in the
-    other machines over its own network card, and the parts are gathered within the machine again.
-    (Cho et al., "BlueConnect: Decomposing all-reduce for deep learning on heterogeneous network
-    hierarchy", MLSys 2019.)
-
-    `ranks` GPUs, each with `size` bytes; `near` joins two of one machine, `far` one of them to
-    another machine.
+    Stage 3 of ZeRO gathers each layer forward, gathers it again backward and reduce-scatters its
+    gradients, for each micro-batch; the other stages exchange all of them once. Groups that shard
+    on their own add up what they have (HSDP).
     """
-    if ranks <= machine:
-        return all_reduce_seconds("ring", ranks, size, near)
-    inside = math.gcd(ranks, machine)
-    within = all_reduce_seconds("ring", inside, size, near)
-    between = all_reduce_seconds("ring", ranks // inside, size / inside, far)
-    return min(within + between, all_reduce_seconds("ring", ranks, size, far))
+    own, stride = work.parameters / (layout.tensor * layout.pipeline), layout.tensor
+    copies, shards = layout.copies, layout.shards if layout.zero else layout.copies
+    together = layout.in_machine(shards, stride)
+    layers = layout.stage_layers(work)[0] if layout.zero >= 2 else 1  # each on its own
 
+    def lap(itemsize: int) -> float:
+        return ring_seconds(shards, own * itemsize, together, near, network, 1, layers)
 
-def data_seconds(work: Workload, layout: Layout, link: Link) -> tuple[float, float]:
-    """Seconds in which the replicas hand weights round, forward, and both of them, backward.
-
-    Each GPU uses its own network card. Stage 3 of ZeRO gathers each layer forward, gathers it
-    again backward and reduce-scatters its gradients, for each micro-batch; the other stages
-    exchange all of them once, after the last backward pass.
-    """
-    d = layout.data
-    if d == 1:
-        return 0.0, 0.0
-    own = round(work.parameters / (layout.tensor * layout.pipeline))
-    if layout.zero == 0:
-        return 0.0, all_reduce_seconds("ring", d, own * work.gradient_bytes, link)
-    latency = (d - 1) * link.latency * (work.shape.layers if layout.zero >= 3 else 1)
-    # half of what stage 1 sends is one lap of a ring: a gather or a reduce-scatter
-    gather, scatter = (
-        latency + zero_bytes_per_rank([own], d, 1, itemsize=size) / 2 / link.bandwidth
-        for size in (work.weight_bytes, work.gradient_bytes)
-    )
-    if layout.zero < 3:
-        return 0.0, gather + scatter
-    m = layout.micro_batches(work)
-    return m * gather, m * (gather + scatter)
+    gather, scatter = lap(work.weight_bytes), lap(work.gradient_bytes)
+    size = own / shards * work.gradient_bytes
+    outside = layout.in_machine(copies // shards, stride * shards)
+    between = ring_seconds(copies // shards, size, outside, near, network)
+    if layout.zero >= 3:
+        m = layout.micro_batches(work)
+        return m * gather, m * (gather + scatter) + between
+    return (gather, scatter + between) if layout.zero else (0.0, 2 * scatter)
 
 
 def optimizer_seconds(work: Workload, layout: Layout, gpu: Processor) -> float:
     """Seconds to read gradients and to read and write state and weights once."""
     own = work.parameters / (layout.tensor * layout.pipeline)
-    cut = layout.data if layout.zero else 1
     each = work.gradient_bytes + 2 * (work.state_bytes + work.weight_bytes)
-    return own / cut * each / gpu.bandwidth
+    return own / (layout.shards if layout.zero else 1) * each / gpu.bandwidth

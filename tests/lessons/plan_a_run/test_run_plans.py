@@ -4,12 +4,12 @@ import pytest
 
 from gpulearn.errors import BadInput
 from gpulearn_lessons.plan_a_run import best_layout, plan_bars, plan_explorer, published_runs
-from gpulearn_lessons.plan_a_run.plan.published import OTHERS, ErrorReport, hold_against
+from gpulearn_lessons.plan_a_run.plan.published import models, published
 from gpulearn_lessons.plan_a_run.run_plans import COMMON, MODELS, draw
 
 
 def test_bars_say_seconds_and_gigabytes():
-    plan = best_layout(**COMMON, **MODELS["7 billion"], gpus=8)
+    plan = best_layout(**COMMON, **models()[MODELS["7 billion"]], gpus=8)
     picture = plan_bars({"eight": plan})
     assert f"eight {plan.step_seconds:.3g} s" in picture.alt
     assert f"{sum(plan.memory_per_gpu.values()) / 1e9:.0f} GB on a GPU" in picture.alt
@@ -19,14 +19,16 @@ def test_bars_say_seconds_and_gigabytes():
         plan_bars({"none": 3})
 
 
-def test_published_rows_are_counted_and_the_farthest_is_named():
-    picture = published_runs(hold_against(OTHERS))
-    assert picture.alt.startswith("6 of 9 published numbers are within 10%")
-    assert "7.5 B on 128, planned -17% in speed" in picture.alt
-    slow = ErrorReport(OTHERS[0], 1.0, 0.3, 0.4)
-    assert "0 of 1" in published_runs([slow]).alt
-    with pytest.raises(BadInput, match=r"held is \[\]"):
-        published_runs([])
+def test_published_runs_are_counted_and_the_farthest_is_named():
+    picture = published_runs(published())
+    assert picture.alt.startswith("Of 45 published speeds the plan is within 10% of 35 and within")
+    assert "20% of 39; 29 plans are too slow" in picture.alt
+    assert "MT-NLG: GPT 529.6B on 3,360, planned +26%" in picture.alt
+    one = published_runs(published()[3:4])
+    assert one.alt.startswith("Of 1 published speeds the plan is within 10% of 1")
+    for wrong in ([], [3]):
+        with pytest.raises(BadInput, match="give what published\\(\\) returned"):
+            published_runs(wrong)
 
 
 def test_the_explorer_draws_anew_and_says_what_limits():
