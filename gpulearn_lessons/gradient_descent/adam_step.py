@@ -35,7 +35,7 @@ def cases() -> list[Case]:
 
 
 EXERCISE = Exercise(
-    task="Make one step of Adam from its formula, and return θ and (t, m, v).",
+    task="Take one step of Adam from its formula, and return θ and (t, m, v).",
     reference=adam_step,
     cases=cases,
     run=run,

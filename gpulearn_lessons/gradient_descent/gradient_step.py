@@ -49,7 +49,7 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
 
 
 EXERCISE = Exercise(
-    task="Make one step downhill: θ ← θ − η·g.",
+    task="Take one step downhill: θ ← θ − η·g.",
     reference=gradient_step,
     cases=cases,
     run=run,

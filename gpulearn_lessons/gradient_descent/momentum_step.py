@@ -29,7 +29,7 @@ def cases() -> list[Case]:
 
 
 EXERCISE = Exercise(
-    task="Make one step with momentum: u ← μ·u + g, then θ ← θ − η·u, and return θ and u.",
+    task="Take one step with momentum: u ← μ·u + g, then θ ← θ − η·u, and return θ and u.",
     reference=momentum_step,
     cases=cases,
     run=run,

@@ -86,7 +86,7 @@ SAYS = {
     "24_parameter_server": {
         "late_kill = ": " lost, 0 applied twice",
         "worst = ": "601 counted for 600 pushes",
-        "survived = ": "20 kills, 300 pushes acknowledged: 0 lost, 0 applied twice",
+        "twenty_kills = ": "20 kills, 300 pushes acknowledged: 0 lost, 0 applied twice",
     },
     "18_sharded_training": {
         "shard_player(": "Stage 3 shards all three. Moment 19 of 22",

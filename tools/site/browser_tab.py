@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import subprocess
 import sys
@@ -32,9 +31,6 @@ ABOUT = (
     "if a red cross stands beside “Python (Pyodide)” at the top right, and no cell runs, your "
     "network keeps that away.*"
 )
-NEEDS_TORCH = (
-    'print("This cell needs torch, which a browser tab does not have: run it in the full course.")'
-)
 
 
 def in_the_edition(name: str) -> bool:
@@ -51,23 +47,7 @@ def for_a_tab(notebook: NotebookNode, name: str, address: str) -> NotebookNode:
             cell.source = cell.source.replace(badge(address, name), ABOUT)
         elif has(cell, "setup"):
             cell.source = SET_UP
-        else:
-            cell.source = without_torch(cell.source)
     return edition
-
-
-def without_torch(source: str) -> str:
-    """A cell without its import of torch; one that uses torch says instead that it cannot run."""
-    tree = ast.parse(source)
-    if any(isinstance(node, ast.Name) and node.id == "torch" for node in ast.walk(tree)):
-        return NEEDS_TORCH
-    imports = {
-        node.lineno
-        for node in tree.body
-        if isinstance(node, ast.Import) and [alias.name for alias in node.names] == ["torch"]
-    }
-    lines = source.splitlines()
-    return "\n".join(line for number, line in enumerate(lines, 1) if number not in imports)
 
 
 def link(name: str, title: str, up: str = "") -> str:

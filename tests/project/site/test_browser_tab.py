@@ -9,13 +9,11 @@ from tests.notebooks.page import read
 from tools.links import repository
 from tools.site.browser_tab import (
     EDITION,
-    NEEDS_TORCH,
     SET_UP,
     for_a_tab,
     in_the_edition,
     link,
     page,
-    without_torch,
 )
 from tools.site.pages import ways
 
@@ -37,22 +35,13 @@ def test_a_copy_differs_where_a_tab_does(path) -> None:
     ]
     assert SET_UP in [after for _, after in changed]
     assert "Open in Colab" not in "".join(cell.source for cell in copied.cells)
-    assert all("torch" in before for before, _ in changed[2:])
-    assert len(changed) == 2 + 2 * (path.stem == "10_gradient_descent")
+    assert len(changed) == 2
     for cell in copied.cells:
         if cell.cell_type == "code" and not has(cell, "setup"):
             names = {
                 one.id for one in ast.walk(ast.parse(cell.source)) if isinstance(one, ast.Name)
             }
             assert "torch" not in names
-
-
-def test_only_the_import_of_torch_goes_and_its_use_says_why() -> None:
-    assert (
-        without_torch("import numpy as np\nimport torch\n\nx = 1") == "import numpy as np\n\nx = 1"
-    )
-    assert without_torch("x = torch.ones(2)") == NEEDS_TORCH
-    assert without_torch("print('torch')") == "print('torch')"
 
 
 def test_pages_lead_to_the_edition_and_call_it_experimental() -> None:
