@@ -59,15 +59,15 @@ class RankError(GpulearnError, RuntimeError):
 
     Attributes:
         rank: the first that did.
-        kind: the class of what it raised; "deadlock" where ranks wait for each other, or in vain;
-            "" where they ended in another way.
+        kind: the class of what it raised; "deadlock" where ranks wait forever; "" where they
+            ended in another way.
         message: what it said there, on one line.
         about: what that is about, in a word, where it is a mistake in the use of ranks.
         waits: in a deadlock of simulated ranks, who waits: its number, such as "sends to", for
             which rank, and whether that one has ended; the first few ranks.
         traceback: what Python said there, in full, with the causes; empty if it raised nothing.
         messages: in a deadlock of simulated ranks, how many messages had gone before.
-        late: where ranks waited in vain, the rank that did not come to their collective, its number
+        late: where ranks waited for a collective, the rank that did not reach it, its number
             among the function's collectives, and the call, as far as the flight record tells.
     """
 

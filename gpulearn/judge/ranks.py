@@ -228,7 +228,7 @@ def rank_failure(error: RankError, answer: Answer) -> RankFailure:
         return _deadlock(error, error.waits)
     if error.kind == "deadlock":
         # a rank that fails of itself is named before those that waited for it
-        return RankFailure("deadlock", f"it is a deadlock: rank {error.rank} waits in vain{where}")
+        return RankFailure("deadlock", f"it is a deadlock: rank {error.rank} waits forever{where}")
     if error.kind:
         message = shorten(error.message.rstrip("."), 160)
         sentence = f"rank {error.rank} raises {error.kind}{where}" + f": {message}" * bool(message)

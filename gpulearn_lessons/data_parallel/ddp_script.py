@@ -1,4 +1,4 @@
-"""The script that people type: `DistributedDataParallel` under torchrun, without gpulearn."""
+"""The whole script of notebook 16: `DistributedDataParallel` under torchrun, without gpulearn."""
 
 import os
 

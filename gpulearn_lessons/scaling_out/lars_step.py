@@ -27,7 +27,7 @@ def cases() -> list[Case]:
 
 
 EXERCISE = Exercise(
-    task="Make one step of LARS for one layer: r = trust·‖θ‖/‖g‖, v ← μ·v + r·g, θ ← θ − η·v.",
+    task="Take one step of LARS for one layer: r = trust·‖θ‖/‖g‖, v ← μ·v + r·g, θ ← θ − η·v.",
     reference=lars_step,
     cases=cases,
     run=descents.run,

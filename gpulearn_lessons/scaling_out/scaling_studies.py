@@ -154,7 +154,7 @@ def drift(drifts: Mapping[str, Drift]) -> Picture:
             axes.plot(np.arange(len(distances)), np.where(apart, distances, floor), label=name,
                       markersize=5, markevery=marks, **LINES[number])  # fmt: skip
             if not apart.any():
-                parts.append(f"{name} equal to the bit all the way")
+                parts.append(f"{name} equal to the bit at every step")
                 continue
             together = int(np.sum(~apart[1:]))
             again = f", but equal to the bit after {together} steps on the way" if together else ""

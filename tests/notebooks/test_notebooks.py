@@ -77,7 +77,7 @@ def said(executed: NotebookNode, begins: str) -> str:
 # what cells that begin with a text say, whatever the form
 SAYS = {
     "16_data_parallel": {
-        "programs = ": "gradients averaged equal to the bit all the way",
+        "programs = ": "gradients averaged equal to the bit at every step",
         "deep = ": "Timeline of overlapping, 2 ranks",
         "overlapping = ": "relative difference of all weights: 0e+00",
         "epochs = ": "weights in the file: 0e+00 away",
@@ -102,8 +102,8 @@ SAYS = {
         'rows = {\n    "a rank dies': "0 mixed up",
     },
     "22_broken_tutorials": {
-        "dealt = ": "4 samples are used by nobody, 4 by both",
-        "same_seed = ": "used by nobody: 0",
+        "dealt = ": "4 samples are used by neither rank, 4 by both",
+        "same_seed = ": "used by neither rank: 0",
         "try:\n    dist.init": "environment variable RANK expected, but not set",
         "try:\n    gl.simulate": "deadlock: 3 of 3 ranks wait",
         "def supplied": "{0: 301, 1: 1, 2: 1}",

@@ -35,13 +35,13 @@ LOG = re.compile(
 
 
 def absent(message: str) -> str | None:
-    """Which ranks did not come to a collective, if torch waited for each by name (debug)."""
+    """Which ranks did not reach a collective, if torch waited for each by name (debug)."""
     match = ABSENT.search(message)
     if not match:
         return None
     ranks = match[1].strip(", ")
     many = "s" if "," in ranks else ""
-    return f"rank{many} {ranks} did not come to this collective within {int(match[2]) / 1e3:g} s"
+    return f"rank{many} {ranks} did not reach this collective within {int(match[2]) / 1e3:g} s"
 
 
 def too_much(errors: str) -> str | None:
@@ -59,7 +59,7 @@ def plain(message: str) -> str:
     >>> plain("[/a/gloo/transport/tcp/pair.cc:537] Read error [127.0.0.1]:56244: Connection reset")
     'Read error: Connection reset'
     >>> plain("[Rank 0]: Ranks 2 failed to pass monitoredBarrier in 2000 ms")
-    'rank 2 did not come to this collective within 2 s'
+    'rank 2 did not reach this collective within 2 s'
     """
     if message.startswith(MISMATCH):
         calls = [
@@ -117,7 +117,7 @@ def error_of(outcomes: Sequence[Result | Failure]) -> RankError | None:
     known: Failure | None = None  # what the rank itself tells of its end
     ended = [rank for rank, outcome in enumerate(outcomes) if isinstance(outcome, Result)]
     if ended and _lost(cause):  # it still waited for others that had done all they had to
-        happened = f"waited in vain: {_ranks(ended)} had ended. Every rank must take part."
+        happened = f"waited, but {_ranks(ended)} had ended. Every rank must take part."
     else:
         happened, known = _happened(cause), cause
     lines = [f"rank {first} of {len(outcomes)} {happened}"]
@@ -128,7 +128,7 @@ def error_of(outcomes: Sequence[Result | Failure]) -> RankError | None:
     behind = late(all_calls) if _order(cause) == 1 or _lost(cause) else None
     if behind is not None:
         lines.append(
-            f"rank {behind.rank} did not come to collective {behind.number}, {behind.call}"
+            f"rank {behind.rank} did not reach collective {behind.number}, {behind.call}"
             f"{_where(behind.call.frames)}: {_ranks(behind.waiting)} did."
         )
     error = RankError("\n".join(lines))
@@ -205,9 +205,9 @@ def _echo(failure: Failure, cause: Failure) -> str:
     if mismatch or (failure.kind == "BadInput" and message == cause.message):
         return f"found the same{where}."
     if failure.kind and (missing := absent(message)):
-        return f"waited in vain{where}: {missing}."
+        return f"waited{where}, but {missing}."
     if failure.kind and (echo := ECHO.search(message)):
-        return f"waited for it in vain{where}: {echo.group().lower()}."
+        return f"waited for it{where}: {echo.group().lower()}."
     first_line = message.partition("\n")[0].rstrip(".")
     if failure.kind in ("", STUCK):
         return f"{first_line}{where}."

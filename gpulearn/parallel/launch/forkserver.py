@@ -79,7 +79,7 @@ def start_server() -> str:
         if known._forkserver_pid is None or _folder is None or not Path(_folder).is_dir():
             ipython = sys.modules.get("IPython")
             if ipython and ipython.get_ipython():  # a first launch takes long
-                print("Starting: PyTorch is loaded once more, for all ranks.")
+                print("Starting: loading PyTorch again, once for all ranks.")
             _folder = tempfile.mkdtemp(prefix="gpulearn-")
         before = here._config.get("tempdir")
         resource_tracker.ensure_running()  # it would unblock what is blocked here

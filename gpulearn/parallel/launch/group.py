@@ -192,7 +192,7 @@ class Group:
         ):
             self._pump(0.05)
         for member in self._running():
-            message = "did not come to an end and was ended"
+            message = "did not finish in time and was stopped"
             member.outcome = Failure(STUCK, message, member.frames(), member.recorded() or {})
 
 

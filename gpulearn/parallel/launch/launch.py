@@ -117,7 +117,7 @@ def launch(
             if count == budget:
                 raise error from None
             message = str(error).partition("\n")[0].rstrip(".")
-            print(f"{message}. All ranks start again: {count + 1} of {budget}.", flush=True)
+            print(f"{message}. Restarting all ranks: restart {count + 1} of {budget}.", flush=True)
     results = results_of([outcome.payload for outcome in outcomes if isinstance(outcome, Result)])
     return RankResults(results, count, findings)
 

@@ -24,13 +24,13 @@ def frames_of_thread(thread: threading.Thread) -> tuple[TraceFrame, ...]:
 def deadlock(
     waiting: Mapping[int, Request | AnyRequest], threads: Sequence[threading.Thread]
 ) -> RankError:
-    """The error for ranks of which none can go on: who waits for whom, and where.
+    """The error for ranks of which none can continue: who waits for whom, and where.
 
     `waiting` is what each rank that is left waits for; `threads` are those of all ranks.
     """
     ring = _ring(waiting)
     ranks = ring or sorted(waiting)
-    lines = [f"deadlock: {len(waiting)} of {len(threads)} ranks wait, and none can go on."]
+    lines = [f"deadlock: {len(waiting)} of {len(threads)} ranks wait, and none can continue."]
     for rank in ranks[:MAX_LISTED]:
         frames = frames_of_thread(threads[rank])
         where = f" in {location(frames[-1])}" if frames else ""

@@ -195,7 +195,7 @@ class Runtime(CaptureCalls, PoolCalls, ArrayCalls, BinaryCalls):
         for line in sorted({b.line for b in leaks}):
             sizes = [b.size for b in leaks if b.line == line]
             pieces = f" in {len(sizes):,} pieces" if len(sizes) > 1 else ""
-            message = f"{sum(sizes):,} bytes of memory{pieces} are asked for here and never freed"
+            message = f"{sum(sizes):,} bytes of memory{pieces} are allocated here and never freed"
             self.find("leak", line, message)
         if self.launched and not self.came_back:
             self.find(

@@ -46,7 +46,7 @@ def test_a_rank_that_was_only_late_is_given_more_time():
 def test_a_deadlock_is_one_with_patience_too():
     failure = on_real_ranks(starting([LATE, LATE], []), answer)
     assert isinstance(failure, RankFailure)
-    assert failure.sentence == "it is a deadlock: rank 0 waits in vain"
+    assert failure.sentence == "it is a deadlock: rank 0 waits forever"
 
 
 def test_what_is_no_wait_is_told_at_once():

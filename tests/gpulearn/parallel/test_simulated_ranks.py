@@ -319,7 +319,7 @@ def test_send_facing_send_is_a_deadlock_with_both_lines():
 
     error = failure(both_send, 2)
     lines = str(error).splitlines()
-    assert lines[0] == "deadlock: 2 of 2 ranks wait, and none can go on."
+    assert lines[0] == "deadlock: 2 of 2 ranks wait, and none can continue."
     assert lines[1].startswith("  rank 0 sends 8 bytes to rank 1 in test_simulated_ranks.py, line")
     assert lines[2].startswith("  rank 1 sends 8 bytes to rank 0 in test_simulated_ranks.py, line")
     number = both_send.__code__.co_firstlineno + 2

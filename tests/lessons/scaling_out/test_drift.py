@@ -85,7 +85,7 @@ def test_the_picture_gives_equal_replicas_a_row_of_their_own(drifts, monkeypatch
         drift_figure, "show", lambda figure, alt: figures.append(figure) or show(figure, alt)
     )
     alt = scaling_out.drift(drifts).alt
-    assert "gradients averaged equal to the bit all the way" in alt
+    assert "gradients averaged equal to the bit at every step" in alt
     assert "parameters averaged equal to the bit at the end, at most 0.0" in alt
     assert "but equal to the bit after 3 steps on the way" in alt
     (axes,) = figures[0].axes

@@ -42,8 +42,8 @@ def test_a_group_is_started_again_as_often_as_it_may(capsys):
     assert isinstance(got, list)
     assert got.restarts == 2
     assert capsys.readouterr().out.splitlines() == [
-        "rank 1 of 2 was killed by SIGKILL. All ranks start again: 1 of 2.",
-        "rank 0 of 2 was killed by SIGKILL. All ranks start again: 2 of 2.",
+        "rank 1 of 2 was killed by SIGKILL. Restarting all ranks: restart 1 of 2.",
+        "rank 0 of 2 was killed by SIGKILL. Restarting all ranks: restart 2 of 2.",
     ]
     with pytest.raises(RankError, match="rank 0 of 2 was killed"):
         launch(dies, 2, {0: 1, 1: 0}, restarts=1, backend="gloo")
@@ -52,7 +52,7 @@ def test_a_group_is_started_again_as_often_as_it_may(capsys):
 def test_an_exception_is_a_death_as_well(capsys):
     assert launch(raises, 2, 1, restarts=3, backend="gloo") == [1, 1]
     assert capsys.readouterr().out == (
-        "rank 1 of 2 raised ValueError: no such file. All ranks start again: 1 of 3.\n"
+        "rank 1 of 2 raised ValueError: no such file. Restarting all ranks: restart 1 of 3.\n"
     )
     undisturbed = launch(raises, 2, 0, backend="gloo")
     assert (undisturbed, undisturbed.restarts) == ([0, 0], 0)

@@ -61,7 +61,7 @@ def test_planted_hangs_are_found():
         found = raised.value.late
         assert (found.rank, found.number) == (rank, place), (ways, str(raised.value))
         assert found.call.name == {5: "broadcast", 6: "all_gather"}.get(place, "all_reduce")
-        assert f"rank {rank} did not come to collective {place}" in str(raised.value)
+        assert f"rank {rank} did not reach collective {place}" in str(raised.value)
 
 
 def called(*lines, name="all_reduce", first=1):

@@ -131,7 +131,7 @@ WRONG = {
             "out of bounds": "(1,024 bytes from line 51), freed in line 191",
         },
     ),
-    "leak": ([], {"leak": "1,024 bytes of memory are asked for here and never freed"}),
+    "leak": ([], {"leak": "1,024 bytes of memory are allocated here and never freed"}),
     "failed_assertion": (
         ["wait: cudaErrorAssert"],
         {"assert": "thread 31 of block 0 fails the assertion `threadIdx.x < limit`"},
