@@ -121,7 +121,11 @@ def steps_at_most_a_hundred_thousand(curvatures, lr, share):
 
 WRONG = [
     ("gradient_step", gradient_on_a_flat_copy, "for a matrix of parameters, θ in Fortran order, "),
-    ("steps_needed", steps_at_most_a_hundred_thousand, "that direction is slow, but it gets there."),
+    (
+        "steps_needed",
+        steps_at_most_a_hundred_thousand,
+        "that direction is slow, but it gets there.",
+    ),
     ("largest_stable_step", limit_of_more_than_a_hair, "3e-10, it returns inf, expected"),
     ("gradient_step", gradient_returns_gradient, "but was given None: this method remembers"),
     ("gradient_step", gradient_rate_of_section_3, "θ in Fortran order, step 1: 6 of 6"),
