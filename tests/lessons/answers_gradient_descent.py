@@ -114,12 +114,17 @@ def gradient_on_a_flat_copy(theta, gradient, state=None, *, lr):
     return moved, state
 
 
+def gradient_into_theta(theta, gradient, state=None, *, lr):
+    return np.subtract(theta, lr * gradient, out=theta), state
+
+
 def steps_at_most_a_hundred_thousand(curvatures, lr, share):
     steps = steps_by_powers(curvatures, lr, share)
     return steps if steps <= 100_000 else np.inf
 
 
 WRONG = [
+    ("gradient_step", gradient_into_theta, "it modifies the caller's array, as -= does, and with"),
     ("gradient_step", gradient_on_a_flat_copy, "for a matrix of parameters, θ in Fortran order, "),
     (
         "steps_needed",
