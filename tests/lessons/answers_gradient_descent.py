@@ -124,6 +124,7 @@ def steps_at_most_a_hundred_thousand(curvatures, lr, share):
 
 
 WRONG = [
+    ("largest_stable_step", lambda hessian: 10**400, "it returns 10000"),
     ("gradient_step", gradient_into_theta, "it modifies the caller's array, as -= does, and with"),
     ("gradient_step", gradient_on_a_flat_copy, "for a matrix of parameters, θ in Fortran order, "),
     (
