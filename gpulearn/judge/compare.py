@@ -42,7 +42,7 @@ def same_numbers(one: Any, other: Any, relative: float = 1e-9) -> bool:
     """Whether two results are the same numbers, however many and in whatever they stand."""
     try:
         return bool(np.allclose(np.asarray(one, float), np.asarray(other, float), rtol=relative))
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return False
 
 

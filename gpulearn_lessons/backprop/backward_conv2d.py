@@ -19,7 +19,7 @@ def cases() -> list[Case]:
 
     whole = rng.integers(-9, 9, size=(1, 2, 4, 5)), rng.integers(-3, 3, size=(3, 2, 2, 2))
     sizes = (2, 1, 4, 4), (2, 1, 3, 2), (2, 2, 2, 3)
-    single = tuple(rng.normal(size=size).astype(np.float32) for size in sizes)
+    single = tuple(rng.normal(size=size).astype(np.float32, order="F") for size in sizes)
     return [
         case((1, 1, 4, 5), (1, 1, 3, 2)),
         case((2, 3, 5, 7), (4, 3, 2, 3)),
@@ -27,7 +27,7 @@ def cases() -> list[Case]:
         case((3, 2, 6, 4), (1, 2, 1, 1), ", of one pixel"),
         case((2, 2, 3, 4), (3, 2, 3, 4), ", as large as an image"),
         Case("integer images and kernels", (*whole, rng.normal(size=(1, 3, 3, 4)))),
-        Case("float32 images and kernels", single),
+        Case("float32 images and kernels in Fortran order", single),
     ]
 
 

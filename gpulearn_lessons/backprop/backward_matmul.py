@@ -16,8 +16,9 @@ def cases() -> list[Case]:
         cases.append(Case(f"A of shape ({m}, {n}) and B of shape ({n}, {p})", args))
     whole = rng.integers(-9, 9, size=(2, 2)), rng.integers(-9, 9, size=(2, 2))
     cases.append(Case("integer A and B, (2, 2)", (*whole, rng.normal(size=(2, 2)))))
-    single = tuple(rng.normal(size=s).astype(np.float32) for s in ((5, 2), (2, 3), (5, 3)))
-    cases.append(Case("float32 A (5, 2) and B (2, 3)", single))
+    sizes = (5, 2), (2, 3), (5, 3)
+    single = tuple(rng.normal(size=s).astype(np.float32, order="F") for s in sizes)
+    cases.append(Case("float32 A (5, 2) and B (2, 3) in Fortran order", single))
     return cases
 
 

@@ -24,7 +24,7 @@ def cases() -> list[Case]:
     with_zeros = np.array([0.0, -0.0, 1.5, -2.5, 0.0, 3.5]), np.array([4.0, 5.0, 6.0, 7.0, -8, 0])
     near = np.array([1e-300, -1e-300, 1e12, -1e12]), np.array([2.5, 3.5, -4.5, 5.5])
     whole = rng.integers(-5, 5, size=(3, 5)), rng.normal(size=(3, 5))
-    single = pair(4, 3)
+    single = tuple(array.astype(np.float32, order="F") for array in pair(4, 3))
     return [
         Case("x of shape (3, 4)", (x, gradient)),
         Case("x with zeros", with_zeros),
@@ -34,7 +34,7 @@ def cases() -> list[Case]:
         Case("x close to zero and far from zero", near),
         Case("integer x, gradients with fractions", whole),
         Case("images, x of shape (2, 3, 4, 5)", pair(2, 3, 4, 5)),
-        Case("float32 x of shape (4, 3)", tuple(array.astype(np.float32) for array in single)),
+        Case("float32 x of shape (4, 3) in Fortran order", single),
     ]
 
 

@@ -21,7 +21,7 @@ def cases() -> list[Case]:
     apart = np.array([[-900.0, -902.0], [900.0, 901.0], [0.0, 1.0]]), np.array([1, 0, 1])
     sure = np.array([[30000.0, 0.0, 1.0], [0.5, 0.0, 2.0]]), np.array([1, 0])
     huge = np.array([[1e6, 5e5, 0.0], [3.0, 1.0, 2.0]]), np.array([1, 0])
-    single = rng.normal(size=(5, 4)).astype(np.float32), np.array([3, 3, 0, 1, 3])
+    single = rng.normal(size=(5, 4)).astype(np.float32, order="F"), np.array([3, 3, 0, 1, 3])
     return [
         *cases,
         Case("logits of 1000", far),
@@ -29,7 +29,7 @@ def cases() -> list[Case]:
         Case("a right class whose probability is rounded to 0", sure),
         Case("logits of a million", huge),
         Case("labels that are all 0", (rng.normal(size=(3, 4)), np.zeros(3, np.int64))),
-        Case("float32 logits of shape (5, 4)", single),
+        Case("float32 logits of shape (5, 4) in Fortran order", single),
     ]
 
 

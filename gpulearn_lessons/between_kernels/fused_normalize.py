@@ -7,8 +7,8 @@ from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn_lessons.between_kernels.normalization import FUSED_NORMALIZE
 
 FLOAT32 = (
-    "A literal such as 0.0 is a float64. A float32 divided by an integer, such as x.shape[1], also "
-    "gives a float64: convert both with np.float32(…)."
+    "A plain number such as 0 or 0.0 makes a sum a float64, and a float32 divided by an integer, "
+    "such as x.shape[1], is one: convert both with np.float32(…)."
 )
 KEEP = (
     "Read each number of x from global memory once and keep it in shared memory: the variance and "

@@ -9,7 +9,7 @@ from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn_lessons.between_kernels.softmax_fused import ONLINE_SOFTMAX
 from simt.observers.traffic import SECTOR
 
-FLOAT32 = "A literal such as 0.0 or math.inf is a float64: convert it with np.float32(…)."
+FLOAT32 = "A plain 0 or 0.0 makes a sum a float64, and math.inf is one: use np.float32(…)."
 ONE_PASS = (
     "The budget allows two reads of each score and one write of each result, and every "
     "`scores[row, j]` in the code is a read, as is every `out[row, j]` on the right of an equals "

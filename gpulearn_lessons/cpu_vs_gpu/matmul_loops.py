@@ -33,8 +33,8 @@ def cases() -> list[Case]:
     cases.append(Case("A of integers (2, 3) and B with fractions (3, 4)", whole_a))
     whole_b = rng.normal(size=(4, 2)), rng.integers(-9, 9, size=(2, 3))
     cases.append(Case("A with fractions (4, 2) and B of integers (2, 3)", whole_b))
-    single = [rng.normal(size=s).astype(np.float32) for s in ((3, 7), (7, 2))]
-    cases.append(Case("float32 A (3, 7) and B (7, 2)", tuple(single)))
+    single = [rng.normal(size=s).astype(np.float32, order="F") for s in ((3, 7), (7, 2))]
+    cases.append(Case("float32 A (3, 7) and B (7, 2) in Fortran order", tuple(single)))
     return cases
 
 

@@ -31,10 +31,11 @@ def descent(
     before, in the form that the task specifies; `options` are more arguments of the step function.
     """
     rng = np.random.default_rng(seed)
-    theta: Array = rng.uniform(0.5, 2.0, size=shape).astype(dtype)
+    theta: Array = rng.uniform(0.5, 2.0, size=shape).astype(dtype, order="F")
     gradients: Array = (size * rng.normal(size=(len(rates), *shape))).astype(dtype)
     if zero:
         gradients[:, 0] = 0.0
+    label += ", θ in Fortran order" * (len(shape) > 1)
     return Case(label, (theta, gradients, tuple(rates), options, state))
 
 

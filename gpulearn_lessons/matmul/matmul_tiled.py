@@ -19,7 +19,7 @@ SHARE = (
 )
 FETCH = "Load a tile row by row: make x the last index of a, of b, and of the tile that is filled."
 BANKS = (
-    "The lanes of a warp differ only in x: with x as the last index, they read one row of a tile."
+    "The lanes of a warp differ only in x: with x as the last index, they use one row of a tile."
 )
 TWO = "Two barriers per tile are enough: one when it is filled, one when it has been used."
 

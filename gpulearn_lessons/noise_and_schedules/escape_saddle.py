@@ -20,7 +20,7 @@ def cases() -> list[Case]:
         ("a trillionth from the ridge", 1e-12, -1.0, 0.1, 0.5),
         ("a nearly flat ridge", 1e-6, -0.05, 0.1, 0.5),
         ("a ridge of curvature −10⁻⁶, and nearly far", 0.4999, -1e-6, 0.5, 0.5),
-        ("a ridge of curvature −0.0015", 1e-6, -0.0015, 0.1, 0.5),
+        ("a ridge of curvature −0.001", 1e-6, -0.001, 0.1, 0.5),
         ("a start on the ridge itself", 0.0, -1.0, 0.1, 0.5),
         ("a direction that curves upward", 0.1, 2.0, 0.1, 0.5),
         ("a flat direction", 0.1, 0.0, 0.1, 0.5),

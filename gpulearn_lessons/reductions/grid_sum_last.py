@@ -10,7 +10,7 @@ from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.grid_sum import GRID_SUM_LAST
 from simt.report.report import Report
 
-FLOAT32 = "A literal such as 0.0 is a float64: start sums with np.float32(0)."
+FLOAT32 = "A plain 0 or 0.0 makes a sum a float64: start sums with np.float32(0)."
 ONCE = (
     "Each value is needed by one thread, once: let a thread read those one grid apart, from "
     "cuda.grid(1) on."

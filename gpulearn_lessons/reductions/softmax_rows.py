@@ -8,7 +8,7 @@ from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.softmax import SOFTMAX_ROWS
 
-FLOAT32 = "A literal such as 0.0 is a float64, and so is math.inf: wrap it in np.float32(…)."
+FLOAT32 = "A plain 0 or 0.0 makes a sum a float64, and math.inf is one: use np.float32(…)."
 SHARE_OUT = (
     "Let each lane take every 32nd score of the row, and combine the lanes' results by shuffles."
 )

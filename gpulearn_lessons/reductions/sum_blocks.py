@@ -6,7 +6,7 @@ from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.reduction import SUM_BLOCKS, THREADS
 
-FLOAT32 = "A literal such as 0.0 is a float64: start the sum with np.float32(0)."
+FLOAT32 = "A plain 0 or 0.0 makes a sum a float64: start it with np.float32(0)."
 TREE = "Halve the number of sums in each round, with one thread per pair, until one is left."
 WHOLE_WARPS = (
     "Give the additions of a round to neighboring threads, the first half of those that are left, "

@@ -6,7 +6,7 @@ from gpulearn.judge import budgets
 from gpulearn.judge.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.reduction import WARP, WARP_SUM
 
-FLOAT32 = "A literal such as 0.0 is a float64: start the sum with np.float32(0)."
+FLOAT32 = "A plain 0 or 0.0 makes a sum a float64: start it with np.float32(0)."
 REGISTERS = "The lanes can read each other's registers: use cuda.shfl_down_sync."
 TOGETHER = "The lanes of a warp shuffle together and need no barrier."
 ONCE = "Let each lane read only its own value, once, and get the rest by shuffles."

@@ -220,7 +220,45 @@ def conv_in_dtype_of_the_images(images, kernels, gradient):
     return to_images.astype(images.dtype), to_kernels
 
 
+def relu_on_a_flat_copy(x, gradient):
+    result = np.array(gradient)
+    result.reshape(-1)[x.ravel() <= 0] = 0
+    return result
+
+
+def loss_on_a_flat_gradient(logits, labels):
+    n, classes = logits.shape
+    loss, _ = loss_by_fsum(logits, labels)
+    gradient = np.exp(logits - logits.max(axis=1, keepdims=True))
+    gradient /= gradient.sum(axis=1, keepdims=True)
+    gradient.reshape(-1)[np.arange(n) * classes + labels] -= 1
+    return loss, gradient / n
+
+
+def matmul_on_flat_zeros(a, b, gradient):
+    grad_a, grad_b = np.zeros_like(a, float), np.zeros_like(b, float)
+    grad_a.reshape(-1)[:] = (gradient @ b.T).ravel()
+    grad_b.reshape(-1)[:] = (a.T @ gradient).ravel()
+    return grad_a, grad_b
+
+
+def conv_on_flat_zeros(images, kernels, gradient):
+    (_, c, h, w), to_images = images.shape, np.zeros_like(images, float)
+    to_kernels, flat = np.zeros(kernels.shape), to_images.reshape(-1)
+    for n, k, y, x in np.ndindex(gradient.shape):
+        for d, i, j in np.ndindex(kernels.shape[1:]):
+            flat[((n * c + d) * h + y + i) * w + x + j] += (
+                gradient[n, k, y, x] * kernels[k, d, i, j]
+            )
+            to_kernels[k, d, i, j] += gradient[n, k, y, x] * images[n, d, y + i, x + j]
+    return to_images, to_kernels
+
+
 WRONG = [
+    ("backward_relu", relu_on_a_flat_copy, "for float32 x of shape (4, 3) in Fortran order, "),
+    ("softmax_cross_entropy", loss_on_a_flat_gradient, "(5, 4) in Fortran order, gradient: "),
+    ("backward_matmul", matmul_on_flat_zeros, "in Fortran order, grad_a: 10 of 10 elements"),
+    ("backward_conv2d", conv_on_flat_zeros, "in Fortran order, of_images: 32 of 32 elements"),
     ("backward_matmul", matmul_stacked, "it returns one result, an array of shape (2,)"),
     ("backward_matmul", matmul_with_product, "grad_a: 6 of 6 elements differ"),
     ("backward_matmul", matmul_three, "it returns 3 results, expected grad_a and grad_b."),

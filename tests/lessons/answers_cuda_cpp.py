@@ -1,5 +1,7 @@
 """Answers to the exercises of notebook 09."""
 
+import numpy as np
+
 from simt.cpp.source import CppSource
 
 
@@ -36,7 +38,23 @@ by_bytes = cpp(
         out[4 * i] = alpha * x[4 * i] + y[4 * i];
 }""",
 )
+
+
+def launch_of_an_enormous_grid(rows, columns, tile):
+    return (10**400, 1), (tile, tile), 8 * tile**2
+
+
+def launch_of_arrays(rows, columns, tile):
+    return (np.array([4, 3]), np.array([1, 1])), (tile, tile), 8 * tile**2
+
+
 WRONG = [
+    ("launch_configuration", launch_of_an_enormous_grid, "the grid is (10000"),
+    (
+        "launch_configuration",
+        launch_of_arrays,
+        "the grid is (array([4, 3]), array([1, 1])), expected",
+    ),
     ("saxpy_cpp", first_block, "so that none does that of others."),
     ("saxpy_cpp", by_bytes, "line 5 (`out[4 * i] = alpha * x[4 * i] + y[4 * i];`)"),
     ("launch_configuration", launch_of_whole_threads, "the grid is (64, 48), expected (4, 3)."),

@@ -108,10 +108,33 @@ def limit_of_more_than_a_hair(hessian):
     return 2 / top if top > 1e-8 else np.inf
 
 
+def gradient_on_a_flat_copy(theta, gradient, state=None, *, lr):
+    moved = np.array(theta)
+    moved.reshape(-1)[:] -= lr * gradient.ravel()
+    return moved, state
+
+
+def gradient_into_theta(theta, gradient, state=None, *, lr):
+    return np.subtract(theta, lr * gradient, out=theta), state
+
+
+def steps_at_most_a_hundred_thousand(curvatures, lr, share):
+    steps = steps_by_powers(curvatures, lr, share)
+    return steps if steps <= 100_000 else np.inf
+
+
 WRONG = [
+    ("largest_stable_step", lambda hessian: 10**400, "it returns 10000"),
+    ("gradient_step", gradient_into_theta, "it modifies the caller's array, as -= does, and with"),
+    ("gradient_step", gradient_on_a_flat_copy, "for a matrix of parameters, θ in Fortran order, "),
+    (
+        "steps_needed",
+        steps_at_most_a_hundred_thousand,
+        "that direction is slow, but it gets there.",
+    ),
     ("largest_stable_step", limit_of_more_than_a_hair, "3e-10, it returns inf, expected"),
     ("gradient_step", gradient_returns_gradient, "but was given None: this method remembers"),
-    ("gradient_step", gradient_rate_of_section_3, "for a matrix of parameters, step 1: 6 of 6"),
+    ("gradient_step", gradient_rate_of_section_3, "θ in Fortran order, step 1: 6 of 6"),
     ("gradient_step", gradient_in_float32, "an array of float32, which is too coarse for float64"),
     ("gradient_step", gradient_in_float64, "expected float32 as theta is: a float64 array"),
     ("momentum_step", momentum_steps_along_the_slope, "the old velocity has no effect on the step"),

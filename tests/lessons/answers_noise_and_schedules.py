@@ -152,7 +152,7 @@ def walks_four_in_a_row(xs, ys, rate, steps, end_x, end_y):
 
 
 def escape_gives_up(distance, curvature, lr, far):
-    for step in range(10_000):
+    for step in range(100_000):
         if distance >= far:
             return step
         distance *= 1 - lr * curvature
@@ -163,8 +163,15 @@ def escape_takes_the_near_for_the_ridge(distance, curvature, lr, far):
     return np.inf if distance < 1e-9 else escape_by_log1p(distance, curvature, lr, far)
 
 
+def gradient_as_a_list(function, x):
+    steps = 6e-6 * np.eye(x.size)
+    return [(function(x + s) - function(x - s)) / 1.2e-5 for s in steps.reshape(-1, *x.shape)]
+
+
 WRONG = [
-    ("escape_saddle", escape_gives_up, "of curvature −0.0015, it returns inf, expected"),
+    ("numerical_gradient", gradient_as_a_list, "it returns a list; wrap it in np.array"),
+    ("warm_up_cosine_rate", lambda *call: 10**400, "it returns 10000"),
+    ("escape_saddle", escape_gives_up, "of curvature −0.001, it returns inf, expected"),
     ("escape_saddle", escape_takes_the_near_for_the_ridge, "a trillionth from the ridge, it"),
     ("escape_saddle", escape_with_the_size_of_the_curvature, "it returns 9, expected inf."),
     ("escape_saddle", escape_after_a_round_number, "it returns inf, expected 533."),

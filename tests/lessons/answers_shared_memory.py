@@ -18,6 +18,16 @@ def reverse_early_return(a):
     a[i] = s[length - 1 - t]
 
 
+def reverse_stores_unguarded(a):
+    s = cuda.shared.array(BLOCK, np.float32)
+    t, start = cuda.threadIdx.x, cuda.blockIdx.x * BLOCK
+    length = min(BLOCK, a.size - start)
+    if t < length:
+        s[length - 1 - t] = a[start + t]
+    cuda.syncthreads()
+    a[start + t] = s[t]
+
+
 def turned_same_guard(image, out):
     tile = cuda.shared.array((TILE, PADDED), np.float32)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
@@ -60,6 +70,7 @@ WRONG = [
     ("reverse_block", reverse_names_the_barrier, "write cuda.syncthreads() with parentheses."),
     ("reverse_block", reverse_waits_for_its_warp, "a warp's holds for its own lanes."),
     ("column_passes", passes_of_rows, "for side, width = 32, 32, it returns 1, expected 32"),
+    ("reverse_block", reverse_stores_unguarded, "only its first `length` threads load and store"),
     ("reverse_block", reverse_early_return, "reach the barrier. Guard the load"),
     ("transpose_tiled", turned_same_guard, "which nobody has written"),
 ]

@@ -55,6 +55,14 @@ def loops_of_whole_rows(a, b):
     return c
 
 
+def loops_on_flat_zeros(a, b):
+    (m, n), p = a.shape, b.shape[1]
+    c = np.zeros_like(a, np.result_type(a, b), shape=(m, p))
+    for i, j, k in np.ndindex(m, p, n):
+        c.reshape(-1)[i * p + j] += a[i, k] * b[k, j]
+    return c
+
+
 def loops_as_masked(a, b):
     return np.ma.array(a @ b)
 
@@ -165,6 +173,8 @@ def time_warming_up_each_time(run, synchronize, clock, repeats):
         ("matmul_loops", loops_of_whole_rows, "do not take n³ steps"),
         ("matmul_loops", loops_as_masked, "(MaskedArray), expected a plain NumPy array"),
         ("matmul_flops", lambda m, n, p: m * n**p, "expected"),
+        ("matmul_flops", lambda m, n, p: 2 * m * (n if m != p else m) * p, "7, 4, 7, it returns"),
+        ("matmul_loops", loops_on_flat_zeros, "for float32 A (3, 7) and B (7, 2) in Fortran order"),
         ("matmul_flops", lambda m, n, p: 10**400, "expected 2"),
         ("time_correctly", time_without_warm_up, "it calls run() 1 time, and repeats is 1: one"),
         ("time_correctly", time_one_repeat_short, "one call that does not count must come before"),

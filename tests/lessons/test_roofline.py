@@ -42,6 +42,11 @@ def stencil_memory_at_the_ridge(rows, columns, peak, bandwidth):
     return flops, moved, limit, seconds
 
 
+def stencil_without_an_edge(rows, columns, peak, bandwidth):
+    flops, moved, _, seconds = stencil(rows, columns, peak, bandwidth)
+    return flops, moved, "memory" if peak / bandwidth > 0.5 else "arithmetic", seconds
+
+
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
@@ -69,6 +74,7 @@ def stencil_memory_at_the_ridge(rows, columns, peak, bandwidth):
         ("analyze_stencil", stencil_without_seconds, "expected four things: operations, bytes"),
         ("analyze_stencil", stencil_on_squares, "the operations: it returns 3984016"),
         ("analyze_stencil", stencil_with_a_launch, "the seconds: it returns 2.5e-05"),
+        ("analyze_stencil", stencil_without_an_edge, "3 × 4 on a chip with slow arithmetic, the"),
         ("analyze_stencil", stencil_memory_at_the_ridge, "for a grid that needs the same time"),
     ],
 )
