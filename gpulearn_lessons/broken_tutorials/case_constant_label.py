@@ -22,7 +22,9 @@ ZERO = "0.1 times the gradient of its images with the label 0"
 def cases() -> list[Case]:
     """Batches that come out even and that do not, one epoch and several."""
     plans = ((40, 2), (64, 1), (35, 3))
-    return [Case(f"{n} images, {epochs} epochs", (n, epochs)) for n, epochs in plans]
+    return [
+        Case(f"{n} images, {epochs} epoch{'s' * (epochs > 1)}", (n, epochs)) for n, epochs in plans
+    ]
 
 
 def run(answer: Answer, case: Case) -> Outcome:
@@ -47,7 +49,7 @@ def run(answer: Answer, case: Case) -> Outcome:
         "the number of values that it returns": 2 if two else 1,
         "the images of a batch": f"up to {max(sizes, default=0)}",
         "what it learns from": log.by_epoch(epochs),
-        "what a step goes by": goes_by[goes_by[1] == ZERO],
+        "the update of each step": goes_by[goes_by[1] == ZERO],
         "the first value, beside the share of the held-out images that are right,": "the same"
         if isinstance(accuracy, float) and abs(accuracy - truth) < 1e-6
         else f"{accuracy:.3g}, and it is {truth:.3g}"
@@ -69,7 +71,7 @@ def expected(case: Case) -> Outcome:
             "the number of values that it returns": 2,
             "the images of a batch": f"up to {min(32, n)}",
             "what it learns from": trial.ORDER,
-            "what a step goes by": OWN,
+            "the update of each step": OWN,
             "the first value, beside the share of the held-out images that are right,": "the same",
             "the share of held-out images with the label that is commonest in training": blind,
         }

@@ -49,7 +49,10 @@ class DeviceReads(TorchFunctionMode):
 def cases() -> list[Case]:
     """Batches that come out even and that do not; a device that is busy at the start."""
     plans = ((64, 2, 0.0), (70, 2, 0.4), (40, 1, 0.4))
-    return [Case(f"{n} images, {epochs} epochs", (n, epochs, busy)) for n, epochs, busy in plans]
+    return [
+        Case(f"{n} images, {epochs} epoch{'s' * (epochs > 1)}", (n, epochs, busy))
+        for n, epochs, busy in plans
+    ]
 
 
 def run(answer: Answer, case: Case) -> Outcome:
@@ -82,7 +85,7 @@ def run(answer: Answer, case: Case) -> Outcome:
     facts |= {
         "the images of a batch": f"up to {max(map(len, log.batches), default=0)}",
         "what it learns from": log.by_epoch(epochs),
-        "what a step goes by": log.goes_by(weights, OWN),
+        "the update of each step": log.goes_by(weights, OWN),
         "the list of losses": losses,
         "the time that it reports": "that of the work" if close else amount(share, busy / took),
     }
@@ -128,7 +131,7 @@ def expected(case: Case) -> Outcome:
             "what it computes": EVERYWHERE,
             "the images of a batch": f"up to {min(32, n)}",
             "what it learns from": trial.ORDER,
-            "what a step goes by": OWN,
+            "the update of each step": OWN,
             "the list of losses": "that of each batch",
             "the time that it reports": "that of the work",
         }

@@ -398,6 +398,20 @@ def test_each_mistake_of_the_script_is_seen_under_torchrun(hint, said, quick_tor
     assert said in mend_the_script.difference(ran, mend_the_script.right(101, 27))
 
 
+@pytest.mark.parametrize(
+    ("noted", "said"),
+    [
+        ({"orders": []}, "rank 0 goes through a sampler that shuffles 0 times, expected 2"),
+        ({"saved": []}, "rank 1 writes weights.pt: only rank 0 should"),
+    ],
+)
+def test_what_the_ranks_of_the_script_do_is_told_as_it_is(noted, said):
+    right = mend_the_script.right(101, 27)
+    first, second = right.ranks
+    ranks = [first | noted, second | {"saved": first["saved"]}]
+    assert mend_the_script.difference(mend_the_script.ScriptOutcome(None, ranks), right) == said
+
+
 def test_the_script_trains_as_one_process():
     """With the batches that both ranks take together."""
     outcome = mend_the_script.right(101, 27)

@@ -44,6 +44,10 @@ def with_rounds_and_a_mean_for_all(weights, gradient, steps, every, lr):
     return weights
 
 
+def bounded_by_default(clocks, waiting, bound=0):
+    return [worker for worker in waiting if clocks[worker] - min(clocks) <= bound]
+
+
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
@@ -51,6 +55,11 @@ def with_rounds_and_a_mean_for_all(weights, gradient, steps, every, lr):
             "apply_stale_gradient",
             rate_by_square_root,
             "for version 1, computed at 0, weights[0] is",
+        ),
+        (
+            "bounded_staleness",
+            bounded_by_default,
+            "bound is 0 where it is left out: keep bound=inf",
         ),
         ("serve_with_backup", one_counter, "is applied 2 times on the "),
         ("local_sgd", with_rounds_and_a_mean_for_all, "one mean is unnecessary"),
