@@ -43,14 +43,14 @@ def cases() -> list[Case]:
 def many_axes(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     """What a right answer does with 4, 2, 0 and 1 axes and another layout in memory."""
     numbers = tuple(tuple(0.5 * k - 2.0 for k in range(math.prod(shape))) for shape in SHAPES)
-    for most, advice in ((3.0, COPIED), (300.0, COPIED), (0.0, "All become 0.")):
+    for most in (3.0, 300.0):
         case = Case(
             f"gradients of 4, 2, 0 and 1 axes and a limit of {most:g}", (numbers, most, SHAPES)
         )
         outcome = _run_or_raised(answer, case)
         raised = isinstance(outcome, str)
         if sentence := outcome if raised else difference(outcome, run(clip_by_global_norm, case)):
-            return f"for {case.label}, {sentence}. {JOINED if raised else advice}"
+            return f"for {case.label}, {sentence}. {JOINED if raised else COPIED}"
     return None
 
 
