@@ -58,7 +58,8 @@ def cannot_be_called(exercise: Exercise, answer: Answer) -> str | None:
 def another_default(exercise: Exercise, answer: Answer) -> str | None:
     """Which default of an answer is another than the solution's, if one is.
 
-    Cases name most arguments, so a right answer may have no defaults.
+    Cases name most arguments, so a right answer may have no defaults; and where the solution's is
+    None, it may mark what is left out by something else.
     """
     parameters = inspect.signature(stubs.unwrapped(exercise.reference)).parameters
     try:
@@ -67,7 +68,8 @@ def another_default(exercise: Exercise, answer: Answer) -> str | None:
         return None
     for name in (name for name in given if name in parameters):
         own, right = given[name].default, parameters[name].default
-        if inspect.Parameter.empty not in (own, right) and repr(own) != repr(right):
+        fixed = isinstance(right, int | float | str) and isinstance(own, int | float | str)
+        if fixed and own != right:
             return (
                 f"{name} is {own!r} where it is left out: keep {name}={right!r}, as it stood there."
             )

@@ -15,6 +15,7 @@ from gpulearn_lessons.broken_tutorials.mended_loops import case_constant_label
 from gpulearn_lessons.data_parallel.rank_exercise import alike
 from gpulearn_lessons.training.trial import Outcome, number, same
 
+SHARE = "the share of held-out images that are right"
 OWN = "0.1 times the gradient of its images with their own labels"
 ZERO = "0.1 times the gradient of its images with the label 0"
 
@@ -47,12 +48,12 @@ def run(answer: Answer, case: Case) -> Outcome:
     accuracy = number(accuracy)
     facts: dict[str, Any] = {
         "the number of values that it returns": 2 if two else 1,
-        "the images of a batch": f"up to {max(sizes, default=0)}",
+        "the size of a batch": f"up to {max(sizes, default=0)}",
         "what it learns from": log.by_epoch(epochs),
         "the update of each step": goes_by[goes_by[1] == ZERO],
-        "the first value, beside the share of the held-out images that are right,": "the same"
+        "the first value": SHARE
         if isinstance(accuracy, float) and abs(accuracy - truth) < 1e-6
-        else f"{accuracy:.3g}, and it is {truth:.3g}"
+        else f"{accuracy:.3g} and not {truth:.3g}"
         if isinstance(accuracy, float)
         else str(accuracy),
         "the share of held-out images with the label that is commonest in training": number(blind),
@@ -69,10 +70,10 @@ def expected(case: Case) -> Outcome:
     return Outcome(
         {
             "the number of values that it returns": 2,
-            "the images of a batch": f"up to {min(32, n)}",
+            "the size of a batch": f"up to {min(32, n)}",
             "what it learns from": trial.ORDER,
             "the update of each step": OWN,
-            "the first value, beside the share of the held-out images that are right,": "the same",
+            "the first value": SHARE,
             "the share of held-out images with the label that is commonest in training": blind,
         }
     )

@@ -23,6 +23,7 @@ DRY = "meta"
 # what brings numbers from a device to the host, and so waits for the device
 FETCHES = ("item", "tolist", "__float__", "numpy", "cpu", "__format__", "__repr__")
 EVERYWHERE = "all on the device"
+EACH = "the loss of each batch"
 OWN = "0.1 times the gradient of its batch"
 
 
@@ -78,15 +79,15 @@ def run(answer: Answer, case: Case) -> Outcome:
     losses, right_losses = trial.numbers(losses), np.array(right)
     if not isinstance(losses, str):
         equal = losses.shape == right_losses.shape and np.allclose(losses, right_losses, rtol=1e-5)
-        losses = "that of each batch" if equal else f"{len(losses)} numbers that are others"
+        losses = EACH if equal else f"{len(losses)} other numbers"
     took = gpu.busy_until - begin[0] if begin else 0.0
     share = float(seconds) / took if isinstance(seconds, int | float) and took else 0.0
     close = abs(share - 1) < 0.02
     facts |= {
-        "the images of a batch": f"up to {max(map(len, log.batches), default=0)}",
+        "the size of a batch": f"up to {max(map(len, log.batches), default=0)}",
         "what it learns from": log.by_epoch(epochs),
         "the update of each step": log.goes_by(weights, OWN),
-        "the list of losses": losses,
+        "what the list of losses holds": losses,
         "the time that it reports": "that of the work" if close else amount(share, busy / took),
     }
     return Outcome(facts)
@@ -98,7 +99,7 @@ def amount(share: float, waiting: float) -> str:
         return "that of the launches, without the work"
     if abs(share - 1 - waiting) < 0.02:
         return "that of the work and of what the device had to do before"
-    return "another than that of the work"
+    return "not that of the work"
 
 
 def loaded(answer: Answer) -> Answer:
@@ -129,10 +130,10 @@ def expected(case: Case) -> Outcome:
     return Outcome(
         {
             "what it computes": EVERYWHERE,
-            "the images of a batch": f"up to {min(32, n)}",
+            "the size of a batch": f"up to {min(32, n)}",
             "what it learns from": trial.ORDER,
             "the update of each step": OWN,
-            "the list of losses": "that of each batch",
+            "what the list of losses holds": EACH,
             "the time that it reports": "that of the work",
         }
     )
