@@ -299,6 +299,22 @@ def begins_at_once(buckets, begin):
     return hooks(buckets, lambda n, p: None)
 
 
+def buckets_with_a_full_one_before(parameters, most_bytes):
+    buckets, size = [], most_bytes
+    for p in parameters[::-1]:
+        if p.requires_grad:
+            kind = (p.dtype, p.device)
+            if size + p.nbytes > most_bytes or kind != (
+                buckets[-1][0].dtype,
+                buckets[-1][0].device,
+            ):
+                buckets.append([])
+                size = 0
+            buckets[-1].append(p)
+            size += p.nbytes
+    return buckets
+
+
 def begins_and_keeps_its_hooks(buckets, begin):
     begins_by_a_generator(buckets, begin)
     return hooks(buckets, lambda n, p: None)
@@ -366,6 +382,7 @@ def trained_on_a_gradient_of_rank_0(model, batches, lr=0.1):
         ("bucket_gradients", buckets_by_reversal, "it changes the list that it is given: work o"),
         ("bucket_gradients", buckets_of_numbers, "a bucket holds 8, which is none of the para"),
         ("bucket_gradients", buckets_that_freeze, "it changes what needs a gradient: only look"),
+        ("bucket_gradients", buckets_with_a_full_one_before, "for a last parameter without number"),
         ("bucket_gradients", flat_buckets, "expected a list of lists of parameters"),
     ],
 )
