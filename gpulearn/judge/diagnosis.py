@@ -16,7 +16,7 @@ from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.judge.isolation import Printout, undisturbed
 from gpulearn.judge.limits import time_limit
 from gpulearn.judge.stubs import in_cpp, unwrapped
-from gpulearn.judge.trial import Failure, cannot_be_called, tried
+from gpulearn.judge.trial import Failure, another_default, cannot_be_called, tried
 from gpulearn.require import shown
 
 WHOLE = "all cases together"
@@ -76,7 +76,8 @@ def examine(
             failures = _failures(exercise, cases[: len(outcomes)], outcomes)
         limit = 3 * seconds  # a demand may have to start processes first
         with time_limit(limit), redirect_stdout(printed[WHOLE]), undisturbed():
-            demanded = None if failures else exercise.demand(ready, outcomes)
+            if not failures:
+                demanded = another_default(exercise, answer) or exercise.demand(ready, outcomes)
     except TimeoutError as error:
         message = str(error) or f"it did not end within {limit:g} s"
         slow = "a loop never stops, or runs far too often"

@@ -55,6 +55,27 @@ def cannot_be_called(exercise: Exercise, answer: Answer) -> str | None:
     return None
 
 
+def another_default(exercise: Exercise, answer: Answer) -> str | None:
+    """Which default of an answer is another than the solution's, if one is.
+
+    Cases name most arguments, so a right answer may have no defaults; and where the solution's is
+    None, it may mark what is left out by something else.
+    """
+    parameters = inspect.signature(stubs.unwrapped(exercise.reference)).parameters
+    try:
+        given = inspect.signature(answer).parameters
+    except Exception:  # as above
+        return None
+    for name in (name for name in given if name in parameters):
+        own, right = given[name].default, parameters[name].default
+        fixed = isinstance(right, int | float | str) and isinstance(own, int | float | str)
+        if fixed and own != right:
+            return (
+                f"{name} is {own!r} where it is left out: keep {name}={right!r}, as it stood there."
+            )
+    return None
+
+
 def tried(exercise: Exercise, answer: Answer, case: Case) -> Any:
     """What comes out of one case; an exception is an outcome as well."""
     fresh = replace(case, args=copy.deepcopy(case.args))

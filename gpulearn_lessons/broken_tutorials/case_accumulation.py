@@ -13,29 +13,33 @@ from gpulearn_lessons.broken_tutorials.mended_loops import case_accumulation
 from gpulearn_lessons.data_parallel.rank_exercise import alike
 from gpulearn_lessons.training.trial import Outcome, number, same
 
-MEAN = "a step of 0.1 times their mean gradient"
+MEAN = "0.1 times the mean gradient of its batches"
+NO_STEP = "none, since no step has a gradient"
 
 
 def cases() -> list[Case]:
     """Groups that come out even and that do not, one group, one batch, a step for each."""
     plans = ((8, 4), (10, 4), (3, 5), (1, 1), (5, 1), (6, 3), (7, 3))
-    return [Case(f"{count} batches, {every} to a step", (count, every)) for count, every in plans]
+    return [
+        Case(f"{count} batch{'es' * (count > 1)}, {every} to a step", (count, every))
+        for count, every in plans
+    ]
 
 
 def run(answer: Answer, case: Case) -> Outcome:
-    """Train once: how many batches each step has, and what each step does."""
+    """Train once: how many batches each step uses, and how it moves the weights."""
     count, every = case.args
     images, labels = trial.pictures(4 * count, count)
     batches = list(zip(images.split(4), labels.split(4), strict=True))
     model, twin = trial.classifier(count), trial.classifier(count)
     with trial.watching(model, images) as log:
         returned = number(answer(model, batches, every))
-    behind = np.diff([0, *log.steps]).astype(float)
+    used = np.diff([0, *log.steps]).astype(float)
     weights, _ = trial.replayed(twin, labels, log, [0.1] * len(log.steps), divide=True)
     facts: dict[str, Any] = {
         "the number of batches that go forward": len(log.batches),
-        "the number of batches in each step": ", ".join(f"{n:g}" for n in behind) or "no step",
-        "what each step does with them": log.goes_by(weights, MEAN),
+        "the number of batches in each step": ", ".join(f"{n:g}" for n in used) or NO_STEP,
+        "the update of each step": log.goes_by(weights, MEAN),
         "the number of steps that it returns": returned,
     }
     return Outcome(facts, (trial.numbers([w.sum() for w in log.weights]),))
@@ -49,7 +53,7 @@ def expected(case: Case) -> Outcome:
         {
             "the number of batches that go forward": count,
             "the number of batches in each step": ", ".join(map(str, groups)),
-            "what each step does with them": MEAN,
+            "the update of each step": MEAN,
             "the number of steps that it returns": len(groups),
         }
     )

@@ -15,6 +15,7 @@ from gpulearn_lessons.broken_tutorials.mended_loops import case_constant_label
 from gpulearn_lessons.data_parallel.rank_exercise import alike
 from gpulearn_lessons.training.trial import Outcome, number, same
 
+SHARE = "the share of held-out images that are right"
 OWN = "0.1 times the gradient of its images with their own labels"
 ZERO = "0.1 times the gradient of its images with the label 0"
 
@@ -22,7 +23,9 @@ ZERO = "0.1 times the gradient of its images with the label 0"
 def cases() -> list[Case]:
     """Batches that come out even and that do not, one epoch and several."""
     plans = ((40, 2), (64, 1), (35, 3))
-    return [Case(f"{n} images, {epochs} epochs", (n, epochs)) for n, epochs in plans]
+    return [
+        Case(f"{n} images, {epochs} epoch{'s' * (epochs > 1)}", (n, epochs)) for n, epochs in plans
+    ]
 
 
 def run(answer: Answer, case: Case) -> Outcome:
@@ -47,10 +50,10 @@ def run(answer: Answer, case: Case) -> Outcome:
         "the number of values that it returns": 2 if two else 1,
         "the size of a batch": f"up to {max(sizes, default=0)}",
         "what it learns from": log.by_epoch(epochs),
-        "what a step goes by": goes_by[goes_by[1] == ZERO],
-        "the first value, beside the share of the held-out images that are right,": "the same"
+        "the update of each step": goes_by[goes_by[1] == ZERO],
+        "the first value": SHARE
         if isinstance(accuracy, float) and abs(accuracy - truth) < 1e-6
-        else f"{accuracy:.3g}, and it is {truth:.3g}"
+        else f"{accuracy:.3g} and not {truth:.3g}"
         if isinstance(accuracy, float)
         else str(accuracy),
         "the share of held-out images with the label that is commonest in training": number(blind),
@@ -69,8 +72,8 @@ def expected(case: Case) -> Outcome:
             "the number of values that it returns": 2,
             "the size of a batch": f"up to {min(32, n)}",
             "what it learns from": trial.ORDER,
-            "what a step goes by": OWN,
-            "the first value, beside the share of the held-out images that are right,": "the same",
+            "the update of each step": OWN,
+            "the first value": SHARE,
             "the share of held-out images with the label that is commonest in training": blind,
         }
     )

@@ -23,6 +23,7 @@ DRY = "meta"
 # what brings numbers from a device to the host, and so waits for the device
 FETCHES = ("item", "tolist", "__float__", "numpy", "cpu", "__format__", "__repr__")
 EVERYWHERE = "all on the device"
+EACH = "the loss of each batch"
 OWN = "0.1 times the gradient of its batch"
 
 
@@ -49,7 +50,10 @@ class DeviceReads(TorchFunctionMode):
 def cases() -> list[Case]:
     """Batches that come out even and that do not; a device that is busy at the start."""
     plans = ((64, 2, 0.0), (70, 2, 0.4), (40, 1, 0.4))
-    return [Case(f"{n} images, {epochs} epochs", (n, epochs, busy)) for n, epochs, busy in plans]
+    return [
+        Case(f"{n} images, {epochs} epoch{'s' * (epochs > 1)}", (n, epochs, busy))
+        for n, epochs, busy in plans
+    ]
 
 
 def run(answer: Answer, case: Case) -> Outcome:
@@ -75,15 +79,15 @@ def run(answer: Answer, case: Case) -> Outcome:
     losses, right_losses = trial.numbers(losses), np.array(right)
     if not isinstance(losses, str):
         equal = losses.shape == right_losses.shape and np.allclose(losses, right_losses, rtol=1e-5)
-        losses = "that of each batch" if equal else f"{len(losses)} numbers that are others"
+        losses = EACH if equal else f"{len(losses)} other numbers"
     took = gpu.busy_until - begin[0] if begin else 0.0
     share = float(seconds) / took if isinstance(seconds, int | float) and took else 0.0
     close = abs(share - 1) < 0.02
     facts |= {
         "the size of a batch": f"up to {max(map(len, log.batches), default=0)}",
         "what it learns from": log.by_epoch(epochs),
-        "what a step goes by": log.goes_by(weights, OWN),
-        "the list of losses": losses,
+        "the update of each step": log.goes_by(weights, OWN),
+        "what the list of losses holds": losses,
         "the time that it reports": "that of the work" if close else amount(share, busy / took),
     }
     return Outcome(facts)
@@ -95,7 +99,7 @@ def amount(share: float, waiting: float) -> str:
         return "that of the launches, without the work"
     if abs(share - 1 - waiting) < 0.02:
         return "that of the work and of what the device had to do before"
-    return "another than that of the work"
+    return "not that of the work"
 
 
 def loaded(answer: Answer) -> Answer:
@@ -128,8 +132,8 @@ def expected(case: Case) -> Outcome:
             "what it computes": EVERYWHERE,
             "the size of a batch": f"up to {min(32, n)}",
             "what it learns from": trial.ORDER,
-            "what a step goes by": OWN,
-            "the list of losses": "that of each batch",
+            "the update of each step": OWN,
+            "what the list of losses holds": EACH,
             "the time that it reports": "that of the work",
         }
     )

@@ -99,11 +99,8 @@ def difference(got: RanksOutcome, want: RanksOutcome) -> str | None:
         others = sorted({worker for worker, _ in calls} - {number - 1})
         if others:
             return f"rank {number} asks for the gradient of worker {others[0]}, and is {number - 1}"
-        return (
-            f"rank {number} computes {len(calls)} gradients, of steps "
-            f"{', '.join(str(step) for _, step in calls[:6]) or 'none'}, expected one in each of "
-            f"{len(right.calls)} steps"
-        )
+        did, due = (", ".join(str(step) for _, step in c[:6]) for c in (calls, right.calls))
+        return f"rank {number} computes the gradients of steps {did or 'none'}; expected {due}"
     for number, (own, right) in enumerate(zip(got.ranks, want.ranks, strict=True)):
         if isinstance(own.weights, str):
             return f"rank {number} returns {own.weights}, expected the weights"

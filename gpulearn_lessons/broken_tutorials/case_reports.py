@@ -22,6 +22,7 @@ PLANS: dict[str, tuple[tuple[str, ...], int, int]] = {
     "4 ranks with starts of their own": (("own starts",), 4, 1),
     "3 ranks with starts of their own and no exchange": (("own starts", "no exchange"), 3, 1),
     "4 ranks that exchange too early": (("exchange too early",), 4, 3),
+    "4 ranks with starts of their own, too early": (("own starts", "exchange too early"), 4, 2),
     "4 ranks and 2 micro-batches, twice the bytes": (("exchange each time",), 4, 2),
     "4 ranks and 3 micro-batches, three times the bytes": (("exchange each time",), 4, 3),
     "4 ranks, twice the bytes": (("whole tensors",), 4, 1),

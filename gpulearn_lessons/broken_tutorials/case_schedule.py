@@ -26,7 +26,11 @@ def cases() -> list[Case]:
         ([5], 1, 2),
     )
     return [
-        Case(f"milestones {stones}, {epochs} epochs of {count} batches", (stones, epochs, count))
+        Case(
+            f"milestones {stones}, {epochs} epoch{'s' * (epochs > 1)} of "
+            f"{count} batch{'es' * (count > 1)}",
+            (stones, epochs, count),
+        )
         for stones, epochs, count in plans
     ]
 
@@ -46,7 +50,7 @@ def run(answer: Answer, case: Case) -> Outcome:
         "the rates that its steps are made with": np.array(log.rates),
         "the rates that it plans": trial.numbers(planned),
         "the rates that it says it used": trial.numbers(used),
-        "what a step goes by": log.goes_by(weights, OWN),
+        "the update of each step": log.goes_by(weights, OWN),
     }
     return Outcome(facts)
 
@@ -60,7 +64,7 @@ def expected(case: Case) -> Outcome:
             "the rates that its steps are made with": rates.repeat(count),
             "the rates that it plans": rates,
             "the rates that it says it used": rates,
-            "what a step goes by": OWN,
+            "the update of each step": OWN,
         }
     )
 

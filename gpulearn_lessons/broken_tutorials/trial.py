@@ -46,7 +46,7 @@ class TrainingLog:
         rows, n = [row for batch in self.batches for row in batch], len(self.images)
         each = [rows[i * n : (i + 1) * n] for i in range(epochs)]
         if len(rows) != n * epochs or any(sorted(order) != list(range(n)) for order in each):
-            return f"{len(rows)} images in {epochs} epochs of {n}, not every one once in each"
+            return f"{len(rows)} images, not each of the {n} once per epoch"
         if any(order == sorted(order) for order in each):
             return "in the order in which they are stored"
         return "in the same order in each epoch" if each[0] == each[-1] and epochs > 1 else ORDER
@@ -59,13 +59,13 @@ class TrainingLog:
                 step, due = np.asarray(after) - before, want - before
                 times = step @ due / max(due @ due, 1e-300)
                 far = np.abs(step - times * due).max() > 1e-6 * np.abs(step).max(initial=0)
-                how = "goes another way" if far else f"is {times:.3g} times as long"
-                return f"{ELSE} from step {number} on, which {how}"
+                how = "has another direction" if far else f"is {times:.3g} times as long"
+                return f"{ELSE} from step {number} on, where it {how}"
         return right if self.steps else "nothing: no step has a gradient"
 
 
 ORDER = "every image once in each epoch and in a new order"
-ELSE = "something else"  # what may differ although it is called the same
+ELSE = "wrong"  # what may differ although it is called the same
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from gpulearn.judge.exercise import Case
 from gpulearn.judge.ranks import RankFailure, plain, watched
 from gpulearn.parallel.averaging import average_gradients
 from gpulearn.parallel.communicator import rank
-from gpulearn_lessons.data_parallel.defaults import demand_defaults
 from gpulearn_lessons.data_parallel.rank_exercise import RanksOutcome, alike, rank_exercise
 
 TOLERANCE = 1e-5  # a share may be rounded to float32 before the gradient is multiplied by it
@@ -204,7 +203,6 @@ EXERCISE = rank_exercise(
     failed=failed,
     difference=difference,
     same=lambda one, other: alike(one.ranks, other.ranks, TOLERANCE),
-    demand=demand_defaults(average_gradients),
     counts=(2, 3),
     real=real,
 )

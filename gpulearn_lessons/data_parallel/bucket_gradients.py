@@ -27,6 +27,7 @@ def cases() -> list[Case]:
         "a bucket that is full to the byte": (plain(10, 5, 10, 5, 5), 60),
         "second buckets that lack one byte": (plain(10, 5, 10, 5, 5), 59),
         "all in one bucket": (plain(4, 6, 2), 1000),
+        "a last parameter without numbers": (plain(4, 6, 0), 1000),
         "a last parameter that is larger than a bucket": (plain(4, 5, 100), 80),
         "a parameter in the middle that is larger than a bucket": (plain(3, 4, 100, 5, 6), 80),
         "two parameters that are each larger than a bucket": (plain(100, 200, 3), 80),

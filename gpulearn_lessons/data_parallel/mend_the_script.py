@@ -173,7 +173,7 @@ def difference(got: ScriptOutcome, want: ScriptOutcome) -> str | None:
             return f"rank {number} sees its images in the same order in both epochs: see set_epoch"
         if len(orders) != len(right["orders"]):
             times = f"{len(orders)} times, expected {len(right['orders'])}"
-            return f"rank {number} goes through its sampler {times}"
+            return f"rank {number} goes through a sampler that shuffles {times}"
     for epoch in range(len(got.ranks[0]["orders"])):
         seen = [image for rank in got.ranks for image in rank["orders"][epoch]]
         if (twice := len(seen) - len({*seen})) >= RANKS:  # one may come again, to share evenly
@@ -197,9 +197,11 @@ def difference(got: ScriptOutcome, want: ScriptOutcome) -> str | None:
                 f"counts once"
             )
     savers = [number for number, rank in enumerate(got.ranks) if rank["saved"]]
+    if not savers:
+        return "no rank saves"
     if savers != [0]:
-        who = " and ".join(map(str, savers))
-        return f"ranks {who} write weights.pt: only rank 0 should" if savers else "no rank saves"
+        who = "ranks 0 and 1 write" if len(savers) > 1 else "rank 1 writes"
+        return f"{who} weights.pt: only rank 0 should"
     if got.ranks[0]["saved"] != want.ranks[0]["saved"]:
         name = got.ranks[0]["saved"][0][0]
         return f"the first name in weights.pt is '{name}', expected '1.weight'"

@@ -184,7 +184,6 @@ def rank_exercise(
     kinships: Sequence[Kinship] = (),
     counts: Sequence[int] = (),
     real: Callable[[int], Sequence[Any]] = lambda count: (),
-    demand: Callable[[Answer, Sequence[Any]], str | None] = lambda answer, outcomes: None,
     **exercise: Any,
 ) -> Exercise:
     """An exercise that ranks solve together; its cases are works that say their number of `ranks`.
@@ -200,7 +199,6 @@ def rank_exercise(
         kinships: all views of that; else failures by who waits, then by their kind.
         counts: on how many real ranks an answer is tried too, one launch after another.
         real: what so many real ranks do.
-        demand: what else is asked, before that.
         exercise: task, reference and cases of `Exercise`.
     """
 
@@ -222,13 +220,12 @@ def rank_exercise(
     def judge(work: Any, ranks: list[Any]) -> str | None:
         return differs(RanksOutcome(work, None, ranks), expected(Case("", (work,))))
 
-    on_real_ranks = demand_on_real_ranks(act_for_real or act, counts, real, judge)
     return Exercise(
         run=run,
         by_hand=False,
         expect=expected,
         difference=differs,
-        demand=lambda answer, outcomes: demand(answer, outcomes) or on_real_ranks(answer, outcomes),
+        demand=demand_on_real_ranks(act_for_real or act, counts, real, judge),
         kinships=kinships or (failed_the_same(same), failed_alike(same)),
         **exercise,
     )

@@ -23,7 +23,6 @@ from gpulearn.judge.ranks import RankFailure, on_real_ranks
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.parallel.sharding import shard_indices
 from gpulearn.require import shown
-from gpulearn_lessons.data_parallel.defaults import demand_defaults
 
 ANOTHER_PROCESS = (
     "another process makes another order of the same seed and epoch, and ranks are processes: "
@@ -142,10 +141,9 @@ def _in_another_process(answer: Answer, *work: Any) -> Shards | None:
 
 
 def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
-    """What else is asked: the stub's defaults, and the same order in every process."""
-    sentence = demand_defaults(shard_indices)(answer, outcomes)
-    if sentence or not hasattr(os, "fork"):
-        return sentence
+    """What else is asked: the same order in every process."""
+    if not hasattr(os, "fork"):
+        return None
     here = next(outcome for outcome in outcomes if outcome.seed is not None)
     there = _in_another_process(answer, here.count, here.size, here.uneven, here.seed)
     return None if there in (None, here.shards[0]) else ANOTHER_PROCESS

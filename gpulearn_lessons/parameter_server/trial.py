@@ -27,15 +27,16 @@ class AveragedWeights:
 
 def act(answer: Answer, work: Any) -> AveragedWeights:
     weights = work.weights(rank())
+    memory = weights.detach()  # what others see who hold the same tensor
     with watched(answer, local_steps) as called:
         returned = work.call(answer, rank(), weights)
-    if returned is weights:
+    if returned is weights and weights.data_ptr() == memory.data_ptr():
         result: Any = "weights"
     elif isinstance(returned, Tensor):
         result = plain(returned)
     else:
         result = "nothing"
-    return AveragedWeights(plain(weights), result, bool(called))
+    return AveragedWeights(plain(memory), result, bool(called))
 
 
 def difference(got: RanksOutcome, want: RanksOutcome) -> str | None:

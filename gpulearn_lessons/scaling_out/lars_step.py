@@ -15,6 +15,7 @@ def cases() -> list[Case]:
     return [
         descents.descent("five weights", (5,), seed=1, rates=[0.5] * 3, trust=0.02),
         descents.descent("a gradient of 1e-6", (4,), seed=2, rates=[1.0] * 3, size=1e-6),
+        descents.descent("a gradient of 1e-12", (4,), seed=2, rates=[1.0] * 3, size=1e-12),
         descents.descent("a gradient of 1000", (4,), seed=3, rates=[1.0] * 3, size=1e3),
         descents.descent("no momentum", (3, 2), seed=4, rates=[0.5] * 3, momentum=0.0, trust=0.1),
         descents.descent("a rate that changes", (3,), seed=5, rates=[0.5, 0.1, 2.0], trust=0.05),

@@ -2,7 +2,6 @@
 
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.optim.schedules import scaled_learning_rate
-from gpulearn_lessons.data_parallel.defaults import demand_defaults
 
 
 def cases() -> list[Case]:
@@ -27,5 +26,4 @@ EXERCISE = Exercise(
     task="Return a step's learning rate for a batch factor times as large, with warm-up.",
     reference=scaled_learning_rate,
     cases=cases,
-    demand=demand_defaults(scaled_learning_rate),
 )

@@ -14,6 +14,9 @@ from gpulearn.train.step import clip_by_global_norm
 from gpulearn_lessons.training.trial import Outcome, flat, number, same
 
 Gradients = tuple[tuple[float, ...] | None, ...]
+COPIED = (
+    "Where memory is not contiguous, reshape(-1) and flatten() copy: scale the gradient itself."
+)
 JOINED = "Use each gradient's own norm, or reshape(-1) it first; view(-1) needs contiguous memory."
 # of a convolution, whose gradient is stored channels last; a linear layer, a scale, a bias
 SHAPES = ((2, 2, 3, 2), (2, 3), (), (4,))
@@ -47,7 +50,7 @@ def many_axes(answer: Answer, outcomes: Sequence[Any]) -> str | None:
         outcome = _run_or_raised(answer, case)
         raised = isinstance(outcome, str)
         if sentence := outcome if raised else difference(outcome, run(clip_by_global_norm, case)):
-            return f"for {case.label}, {sentence}. {JOINED}"
+            return f"for {case.label}, {sentence}. {JOINED if raised else COPIED}"
     return None
 
 

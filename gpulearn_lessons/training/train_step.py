@@ -43,7 +43,8 @@ def optimizer_of(plan: StepPlan, model: nn.Module) -> torch.optim.Optimizer:
     if plan.optimizer == "adam":
         return torch.optim.Adam(model.parameters(), lr=0.05, eps=1e-3)
     momentum = 0.9 if plan.optimizer == "momentum" else 0.0
-    return torch.optim.SGD(model.parameters(), lr=0.3, momentum=momentum)
+    groups = [{"params": layer.parameters()} for layer in model.children()]
+    return torch.optim.SGD(groups, lr=0.3, momentum=momentum)
 
 
 def run(answer: Answer, case: Case) -> Outcome:

@@ -148,6 +148,25 @@ def step_without_backward(model, optimizer, images, labels):
     return loss.item()
 
 
+def step_that_clears_one_group(model, optimizer, images, labels):
+    model.train()
+    for parameter in optimizer.param_groups[0]["params"]:
+        parameter.grad = None
+    loss = functional.cross_entropy(model(images), labels)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def clip_copies(parameters, max_norm):
+    known = [p.grad for p in parameters if p.grad is not None]
+    norm = float(torch.stack([g.norm() for g in known]).norm())
+    if max_norm < norm < math.inf:
+        for gradient in known:
+            gradient.flatten().mul_(max_norm / norm)
+    return norm
+
+
 WRONG = [
     (
         "stop_early",
@@ -156,6 +175,8 @@ WRONG = [
     ),
     ("stop_early", stop_after_the_first, "for no epochs at all, it raises StopIteration"),
     ("train_step", step_without_backward, "step finds no gradient: backward is missing, or"),
+    ("train_step", step_that_clears_one_group, "only the optimizer's first group of param"),
+    ("clip_by_global_norm", clip_copies, "reshape(-1) and flatten() copy: scale the gradient its"),
     ("train_epochs", epochs_that_clear_once, "the parameters at the end"),
     ("train_epochs", epochs_without_the_last_batch, "how many training images go through"),
     ("clip_by_global_norm", clip_flat_ones_only, "for gradients of 4, 2, 0 and 1 axes"),

@@ -102,7 +102,7 @@ def test_a_loop_that_fetches_each_loss_waits_in_doing_so():
 
 def test_a_rest_that_is_dropped_is_named():
     said = diagnose(find("case_gpu_loop"), gpu_loop_that_drops_the_rest)
-    assert "not every one once in each" in said
+    assert "not each of the 70 once per epoch" in said
 
 
 def test_batches_that_never_go_forward_are_counted():
@@ -117,6 +117,33 @@ def test_batches_that_never_go_forward_are_counted():
         return steps
 
     assert "the number of batches that go forward" in diagnose(find("case_accumulation"), answer)
+
+
+@pytest.mark.parametrize(
+    ("clear_first", "weight", "said"),
+    [
+        (True, 1.0, "batches in each step is none, since no step has a gradient, expected 4, 4"),
+        (
+            False,
+            2.0,
+            "the update of each step is wrong from step 1 on, where it is 2 times as long",
+        ),
+    ],
+)
+def test_what_steps_do_is_told_in_plain_words(clear_first, weight, said):
+    def answer(model, batches, every):
+        sgd = torch.optim.SGD(model.parameters(), 0.1)
+        groups = [batches[first : first + every] for first in range(0, len(batches), every)]
+        for group in groups:
+            for x, y in group:
+                (weight * functional.cross_entropy(model(x), y) / len(group)).backward()
+            if clear_first:
+                sgd.zero_grad()
+            sgd.step()
+            sgd.zero_grad()
+        return len(groups)
+
+    assert said in diagnose(find("case_accumulation"), answer)
 
 
 def test_a_step_goes_by_the_mean_gradient_of_its_batches():

@@ -299,6 +299,22 @@ def begins_at_once(buckets, begin):
     return hooks(buckets, lambda n, p: None)
 
 
+def buckets_with_a_full_one_before(parameters, most_bytes):
+    buckets, size = [], most_bytes
+    for p in parameters[::-1]:
+        if p.requires_grad:
+            kind = (p.dtype, p.device)
+            if size + p.nbytes > most_bytes or kind != (
+                buckets[-1][0].dtype,
+                buckets[-1][0].device,
+            ):
+                buckets.append([])
+                size = 0
+            buckets[-1].append(p)
+            size += p.nbytes
+    return buckets
+
+
 def begins_and_keeps_its_hooks(buckets, begin):
     begins_by_a_generator(buckets, begin)
     return hooks(buckets, lambda n, p: None)
@@ -366,6 +382,7 @@ def trained_on_a_gradient_of_rank_0(model, batches, lr=0.1):
         ("bucket_gradients", buckets_by_reversal, "it changes the list that it is given: work o"),
         ("bucket_gradients", buckets_of_numbers, "a bucket holds 8, which is none of the para"),
         ("bucket_gradients", buckets_that_freeze, "it changes what needs a gradient: only look"),
+        ("bucket_gradients", buckets_with_a_full_one_before, "for a last parameter without number"),
         ("bucket_gradients", flat_buckets, "expected a list of lists of parameters"),
     ],
 )
@@ -396,6 +413,20 @@ def test_each_mistake_of_the_script_is_seen_under_torchrun(hint, said, quick_tor
     assert diagnose(find("mend_the_script"), wrong.answer) == wrong.hint
     ran = mend_the_script.under_torchrun(wrong.answer)
     assert said in mend_the_script.difference(ran, mend_the_script.right(101, 27))
+
+
+@pytest.mark.parametrize(
+    ("noted", "said"),
+    [
+        ({"orders": []}, "rank 0 goes through a sampler that shuffles 0 times, expected 2"),
+        ({"saved": []}, "rank 1 writes weights.pt: only rank 0 should"),
+    ],
+)
+def test_what_the_ranks_of_the_script_do_is_told_as_it_is(noted, said):
+    right = mend_the_script.right(101, 27)
+    first, second = right.ranks
+    ranks = [first | noted, second | {"saved": first["saved"]}]
+    assert mend_the_script.difference(mend_the_script.ScriptOutcome(None, ranks), right) == said
 
 
 def test_the_script_trains_as_one_process():

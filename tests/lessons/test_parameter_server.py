@@ -44,6 +44,20 @@ def with_rounds_and_a_mean_for_all(weights, gradient, steps, every, lr):
     return weights
 
 
+def in_other_memory(weights, gradient, steps, every, lr):
+    own = weights.clone()
+    for step in range(1, steps + 1):
+        own = own - lr * gradient(own)
+        if step % every == 0 or step == steps:
+            own = sum_over_ranks(own) / world_size()
+    weights.data = own
+    return weights
+
+
+def bounded_by_default(clocks, waiting, bound=0):
+    return [worker for worker in waiting if clocks[worker] - min(clocks) <= bound]
+
+
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
@@ -52,7 +66,13 @@ def with_rounds_and_a_mean_for_all(weights, gradient, steps, every, lr):
             rate_by_square_root,
             "for version 1, computed at 0, weights[0] is",
         ),
+        (
+            "bounded_staleness",
+            bounded_by_default,
+            "bound is 0 where it is left out: keep bound=inf",
+        ),
         ("serve_with_backup", one_counter, "is applied 2 times on the "),
+        ("local_sgd", in_other_memory, "or weights.data = …: write into it"),
         ("local_sgd", with_rounds_and_a_mean_for_all, "one mean is unnecessary"),
         ("local_sgd", with_gradients_of_the_start, "rank 0 ends with weights[0] = "),
     ],

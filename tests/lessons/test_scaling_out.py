@@ -34,6 +34,13 @@ def lars_with_epsilon(theta, gradient, state=None, *, lr, momentum=0.9, trust=0.
     return theta - lr * v, v
 
 
+def lars_unless_it_is_tiny(theta, gradient, state=None, *, lr, momentum=0.9, trust=0.001):
+    length, slope = np.linalg.norm(theta), np.linalg.norm(gradient)
+    ratio = trust * length / slope if length > 1e-8 and slope > 1e-8 else 1.0
+    v = momentum * (0.0 if state is None else state) + ratio * gradient
+    return theta - lr * v, v
+
+
 def lars_by_spectral_norms(theta, gradient, state=None, *, lr, momentum=0.9, trust=0.001):
     ratio = 1.0
     if theta.any() and gradient.any():
@@ -64,6 +71,7 @@ def lars_of_the_velocity(theta, gradient, state=None, *, lr, momentum=0.9, trust
         ("how_many_gpus", many_that_divide_the_batch, "it returns 8, expected 13"),
         ("how_many_gpus", many_for_the_quickest_step, "it returns 138, expected 13"),
         ("lars_step", lars_with_epsilon, "as if a number were added to ‖g‖"),
+        ("lars_step", lars_unless_it_is_tiny, "short gradients or weights count as zero"),
         ("lars_step", lars_by_spectral_norms, "for no momentum, step 1: 6 of 6 elements differ"),
         ("lars_step", lars_unless_any_is_zero, "for biases that begin at zero, step 2: "),
         ("lars_step", lars_of_the_velocity, "for five weights, step 2: 5 of 5 elements differ"),
