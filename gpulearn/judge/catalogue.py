@@ -30,6 +30,9 @@ def find(name: object) -> Exercise:
     if isinstance(name, str) and (place := PLACE.fullmatch(name)):
         exercises = exercises_of(place[1])
         return exercises[require.choice(f"exercise in {place[1]}", place[2], exercises)]
+    if callable(name):
+        own = getattr(name, "__name__", "vector_add")
+        raise BadInput(f'An exercise is named by a string: write "{own}", in quotation marks.')
     known = require.choice("exercise", name, places())
     try:
         return _of_course(known)

@@ -28,13 +28,16 @@ class Success:
     note: str
 
     def __repr__(self) -> str:
-        return f"✓ {self.name} is right in all {self.cases} cases. {self.note}".rstrip()
+        return f"✓ {self.name} is right{self._cases()}. {self.note}".rstrip()
 
     def _repr_html_(self) -> str:
         return (
-            f'<div role="status"><strong>✓ {escape(self.name)}</strong> is right in all '
-            f"{self.cases} cases. {escape(self.note)}</div>"
+            f'<div role="status"><strong>✓ {escape(self.name)}</strong> is right'
+            f"{self._cases()}. {escape(self.note)}</div>"
         )
+
+    def _cases(self) -> str:
+        return f" in all {self.cases} cases" if self.cases > 1 else ""
 
 
 def check(name: str, answer: Answer) -> Success:
@@ -153,6 +156,6 @@ def _unread_cell(name: str, answer: Answer) -> str | None:
     except SyntaxError as error:
         return (
             f"Python cannot read your cell, line {error.lineno}: {error.msg}. "
-            f"Mend it and run it again; until then the name means an earlier version."
+            f"Fix it and run it again; until then the name means an earlier version."
         )
     return None

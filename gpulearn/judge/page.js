@@ -4,7 +4,8 @@
 // and a click keep the answer and go to the next cell; Escape leaves it. What stands below that
 // cell, up to the next heading, waits until the cell has run.
 //
-// Cells with kernels have line numbers, which findings name, and C++ in a string has colors.
+// Cells with kernels have line numbers, which findings name, and C++ in a string has colors. Where
+// a widget stood before its kernel ended, the page says how to get it back.
 (() => {
   if (window.gpulearnPredicts) return;
   window.gpulearnPredicts = true;
@@ -105,6 +106,9 @@
   };
   const update = () => {
     due = false;
+    for (const lost of document.querySelectorAll(".jp-OutputArea-output.jupyter-widgets"))
+      if (lost.textContent === "Error displaying widget: model not found")
+        lost.textContent = "This was shown by a kernel that has ended: run the cell again.";
     for (const notebook of document.querySelectorAll(".jp-Notebook")) {
       notebook.querySelector(".gl-predict")?.classList.add("gl-first");
       let open = false, waits = false;

@@ -146,8 +146,8 @@ def apart(number: int, weights: np.ndarray, first: np.ndarray) -> str | None:
         return None
     away = np.linalg.norm(weights - first) / np.linalg.norm(first)
     return (
-        f"afterwards the weights of rank {number} are {away:.2g} away from rank 0's, "
-        f"relative to their length, and should be equal to the bit"
+        f"at the end the weights of rank {number} and rank 0 differ by {away:.2g}, relative to "
+        f"their length; they should be equal to the bit"
     )
 
 

@@ -62,9 +62,7 @@ class TrainedReplica:
 def cases() -> list[Case]:
     """A rate of 0, equal parts and unequal ones, one rank to four."""
     plans = {
-        "2 ranks and a rate of 0, which leaves all weights where they start": ReplicaRun(
-            2, (4,), 0.0
-        ),
+        "2 ranks and a learning rate of 0": ReplicaRun(2, (4,), 0.0),
         "2 ranks and one batch of 8 rows": ReplicaRun(2, (8,), 0.3),
         "2 ranks and three batches of 8, 8 and 5 rows": ReplicaRun(2, (8, 8, 5), 0.2),
         "3 ranks and batches of 9, 9 and 4 rows": ReplicaRun(3, (9, 9, 4), 0.2),

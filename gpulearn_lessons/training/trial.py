@@ -62,7 +62,7 @@ def number(returned: Any) -> Any:
     """What an answer returned: a number as it is, a tensor without its graph too; else a word."""
     if isinstance(returned, torch.Tensor):
         if returned.requires_grad:
-            return "a tensor that holds its graph"
+            return "a tensor with its graph (.item() is missing)"
         return returned.item() if returned.numel() == 1 else "a tensor of many numbers"
     if returned is None or is_number(returned):
         return returned

@@ -60,7 +60,7 @@ def triple(shape: Any, what: str) -> Triple:
     if several and all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in shape):
         full = (*map(int, shape), 1, 1)[:3]
         return (full[0], full[1], full[2])
-    hint = "; // divides whole numbers" if isinstance(shape, float) else ""
+    hint = "; use // for a whole number" if isinstance(shape, float) else ""
     raise BadLaunch(f"{what} must be an integer or a tuple of 1 to 3 integers, got {shape!r}{hint}")
 
 

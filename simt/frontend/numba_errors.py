@@ -139,7 +139,7 @@ ARRAY_TRUTH = "a whole array cannot be true or false: ask about one element, suc
 
 _INDEX = re.compile(r"(?:set|get)item\(array\((\w+), (\d)d, \w+\), (.+)\)$", re.MULTILINE)
 _MEANINGS = (
-    (re.compile(r"float\d+\b"), "an index must be a whole number, this one is a float: // divides"),
+    (re.compile(r"float\d+\b"), "an index must be a whole number, this one is a float: use //"),
     (re.compile(r"Dim3\b"), "an index must be a number, and this one has three parts: write .x"),
     (re.compile(r"Function\(|type\("), "a function stands where an index must: call it, with ()"),
     (re.compile(r"str\b|unicode"), "an index must be a number, not a string"),

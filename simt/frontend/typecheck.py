@@ -12,6 +12,7 @@ from __future__ import annotations
 import dis
 import inspect
 import operator
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -201,8 +202,9 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Find
     except Exception as error:
         if str(error).startswith("module 'numba.cuda' has no attribute"):
             return None, {}  # Numba's own older target; the machine tells of the name
-        if isinstance(error, TypeError) and str(error).startswith("Signature mismatch"):
-            return None, {}  # the same target takes no min(a, b) from Numba 0.68 on
+        if isinstance(error, TypeError) and re.search("^Signature mismatch| argument", str(error)):
+            return None, {}  # a wrong call, of which the machine tells; or min(a, b), which the
+            # same target does not take from Numba 0.68 on
         if isinstance(error, ImportError) and "linear algebra" in str(error):
             return None, {}  # for which Numba wants SciPy, to refuse it then; the machine does
         return reason(function, error) or give_up(error), {}

@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from .conftest import Notebook, page_of
+
 pytestmark = pytest.mark.browser
 
 CELLS = (
@@ -34,6 +36,12 @@ ADD_CELLS = """() => {
     shared.insertCell(asked + 5, {cell_type: "markdown", source: "## Next\\n\\nFrom a loop on."});
     jupyterapp.commands.execute("notebook:render-all-markdown");
     widgets[asked + 3].model.clearExecution(); // nothing has come yet
+}"""
+
+STOP_FOR_TODAY = """async () => {
+    const {context} = jupyterapp.shell.currentWidget;
+    await context.save();
+    await context.sessionContext.shutdown();
 }"""
 
 
@@ -137,3 +145,14 @@ def test_the_pointer_reads_a_thread(notebook):
     last.hover()
     expect(last.locator(".said")).to_be_visible()
     assert last.locator(".said").text_content().endswith("there is no element [23].")
+
+
+def test_the_next_day_a_widget_says_how_to_get_it_back(notebook, lab, learner):
+    notebook.page.evaluate(STOP_FOR_TODAY)
+    notebook.page.close()
+    again = Notebook(page_of(learner, lab[0]), notebook.name)
+    for begin in ("thread_explorer(20)", 'gl.predict("random_order"'):
+        widget = again.cell(begin).locator(".jupyter-widgets")
+        expect(widget).to_have_text(
+            "This was shown by a kernel that has ended: run the cell again."
+        )

@@ -28,11 +28,11 @@ LAUNCHES = [
     (lambda: fill(array(), 3), ValueError, r"launch configuration was not specified: write fill\["),
     (lambda: fill[1], ValueError, r"fill\[1\] says nothing of the threads: write fill\["),
     (lambda: fill[1, 2, 0, 0, 0], ValueError, "takes 2 to 4 values, got 5"),
-    (lambda: fill[32 / 32, 32], TypeError, "got 1.0; // divides whole numbers"),
+    (lambda: fill[32 / 32, 32], TypeError, "got 1.0; use // for a whole number"),
     (lambda: fill[(1, 1, 1, 1), 32], ValueError, "a tuple of 1 to 3 integers"),
     (lambda: fill[2, None], ValueError, "a tuple of 1 to 3 integers"),
     (lambda: simt.xray(fill)[1, (3, 4, 5, 6)], ValueError, "a tuple of 1 to 3 integers"),
-    (lambda: simt.xray(fill)[2, 3.0], TypeError, "got 3.0; // divides whole numbers"),
+    (lambda: simt.xray(fill)[2, 3.0], TypeError, "got 3.0; use // for a whole number"),
     (lambda: simt.xray(fill)(array(), 3), ValueError, r"write xray\(fill\)\[blocks, threads\]"),
 ]
 

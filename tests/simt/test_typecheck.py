@@ -82,7 +82,7 @@ def test_the_verdict_is_given_for_each_list_of_types() -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("out[i / 2] = 1", "an index must be a whole number, this one is a float: // divides"),
+        ("out[i / 2] = 1", "an index must be a whole number, this one is a float: use //"),
         ("out[i] = out[i / 2]", "an index must be a whole number, this one is a float"),
         ("out[cuda.threadIdx] = 1", "this one has three parts: write .x"),
         ("out[cuda.grid] = 1", "a function stands where an index must: call it, with ()"),
@@ -165,6 +165,17 @@ def test_a_verdict_that_fails_is_told_once_and_in_each_report(
         assert (finding.kind, finding.severity) == ("no-type-check", "warning")
         assert report.ok
         assert "could not be asked" in str(report)
+
+
+@pytest.mark.parametrize("call", ["cuda.grid()", "cuda.grid(1, 1)", "cuda.syncthreads(1)"])
+def test_a_call_with_the_wrong_number_of_arguments_is_told_once(
+    call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the machine; a warning that Numba could not be asked would be an error here."""
+    monkeypatch.setattr(typecheck, "_reported", [])
+    with pytest.raises(simt.errors.KernelError, match="argument"):
+        cuda.jit(kernel_of(f"k = {call}; out[k] = 1"))[1, 32](cuda.to_device(np.zeros(32)))
+    assert typecheck.unasked() is None
 
 
 def test_the_smaller_of_two_numbers_is_no_riddle_to_numbas_older_target(

@@ -177,6 +177,9 @@ def test_an_answer_that_is_right_passes_with_dots_in_it():
     passed = check("matmul_flops", matmul_flops)
     assert repr(passed).startswith("✓ matmul_flops is right in all 5 cases. 1 of 4 solved")
     assert "<strong>✓ matmul_flops</strong>" in passed._repr_html_()
+    one = dataclasses.replace(passed, name="mend_the_script", cases=1, note="")
+    assert repr(one) == "✓ mend_the_script is right."
+    assert "</strong> is right. </div>" in one._repr_html_()
 
 
 def test_a_check_imports_no_other_exercise():
@@ -207,6 +210,7 @@ def test_a_kernel_is_translated_once_for_all_cases(monkeypatch):
         (("matmul_flops", 48), BadInput, r"not a function: write gl.check\(.matmul_flops., matmul"),
         ((max, "matmul_flops"), BadInput, r'name comes first: write gl.check\("matmul_flops", '),
         (("matmul_flop", max), BadInput, "no exercise 'matmul_flop': did you mean 'matmul_f"),
+        ((max, max), BadInput, 'named by a string: write "max", in quotation marks'),
     ],
 )
 def test_what_check_cannot_take_is_told(arguments, error, told):
