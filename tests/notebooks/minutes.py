@@ -12,7 +12,7 @@ What is counted, and how long one of it takes:
 - predictions, 90 seconds each: think, choose, compare with what came. A guess.
 - exercises by kind, in minutes, with what the check says to one wrong answer (guesses, too):
   a formula 3; another function 5, and half a minute for each line to write; a kernel 4, and a
-  minute for each line; a program to mend 9, whatever has to change.
+  minute for each line; a program to mend 9, and 3 for each mistake after the second.
 
 The guesses were set so that the count agreed in the mean, within a twentieth, with what ten careful
 readers needed for ten notebooks as they stood in 2026. A single reader is off by a fifth either
@@ -36,7 +36,8 @@ from tests.notebooks.page import Finding, Page, read
 
 WORDS = 130  # a minute
 LINE, RUN, PREDICTION = 8 / 60, 45 / 60, 1.5  # minutes
-FORMULA, MEND = 3.0, 9.0
+FORMULA, MEND, MISTAKE = 3.0, 9.0, 3.0
+MISTAKES = {"three mistakes": 3, "five mistakes": 5}  # in a task's words
 FUNCTION, KERNEL = (5.0, 0.5), (4.0, 1.0)  # minutes, and minutes for each line to write
 
 MOST = 75  # minutes of a sitting
@@ -82,7 +83,8 @@ def parts(notebook: NotebookNode) -> list[Part]:
             found[-1].words += words(cell.source)
         elif has(cell, "exercise"):
             check = notebook.cells[index + 1] if index + 1 < len(notebook.cells) else cell
-            found[-1].exercises.append(exercise(cell, check))
+            task = notebook.cells[index - 1].source
+            found[-1].exercises.append(exercise(cell, check, task))
         elif cell.source.startswith("gl.predict("):
             found[-1].predictions += 1
             found[-1].words += words(cell.source)
@@ -106,7 +108,7 @@ def lines(source: str) -> int:
     return sum(not (line == "..." or line.startswith(("#", "//"))) for line in kept if line)
 
 
-def exercise(stub: NotebookNode, check: NotebookNode) -> tuple[str, float]:
+def exercise(stub: NotebookNode, check: NotebookNode, task: str) -> tuple[str, float]:
     """Kind and minutes of an exercise: by what its solution has and its stub has not."""
     given, name = lines(stub.source), stub_name(stub, catalogue())
     if name is None:  # another rule says so
@@ -114,7 +116,8 @@ def exercise(stub: NotebookNode, check: NotebookNode) -> tuple[str, float]:
     solution = solution_of(name)
     written = max(lines(solution) - given, 0)
     if given > 5 and 2 * written <= given:
-        return "mend", MEND
+        mistakes = max([2, *(n for words, n in MISTAKES.items() if words in task)])
+        return "mend", MEND + MISTAKE * (mistakes - 2)
     if "cuda.jit" in solution or "__global__" in solution:
         return "kernel", KERNEL[0] + KERNEL[1] * written
     if written <= 2:
