@@ -149,7 +149,7 @@ class Run:
         A good checkpoint has had a good step since, or the failure is `by_data`, the batch.
         """
         if self.checkpoint is None:
-            return "There is no checkpoint yet to go back to."
+            return "There is no checkpoint yet to resume from."
         if by_data or self.saved_steps < len(self.steps):
             return (
                 f"The last good checkpoint is {self.checkpoint}: resume from it, with a smaller "

@@ -50,7 +50,7 @@ def cases() -> list[Case]:
     result.append(Case("two GPUs, a job of less than a second", (both, 1e9, 1e12, 1e9)))
     gift = [gpu("paid", 16, 40, 600, 0.10), gpu("free", 16, 5, 300, 0.0), cheap[1]]
     result.append(Case("a GPU that costs nothing", (gift, 1e9, 1e15, 1e9)))
-    result.append(Case("only GPUs that are not for hire", ([market()[1]], 1e9, 1e15, 1e12)))
+    result.append(Case("only GPUs that are not for rent", ([market()[1]], 1e9, 1e15, 1e12)))
     return result
 
 
@@ -65,7 +65,7 @@ def compare_names(kind: type, words: str, got: Any, expected: Any) -> str | None
 
 
 EXERCISE = Exercise(
-    task="Name the GPU on which a job costs least, among those for hire that can hold it.",
+    task="Name the GPU on which a job costs least, among those for rent that can hold it.",
     reference=cheapest_gpu_that_fits,
     cases=cases,
     difference=partial(compare_names, Offer, "offer of"),

@@ -13,14 +13,14 @@ from gpulearn.perf.gpus import GPUS
 
 @dataclass(frozen=True)
 class Offer:
-    """A GPU that may be for hire."""
+    """A GPU that may be for rent."""
 
     name: str  # the GPU's
     memory: float  # bytes
     peak: float  # operations per second
     bandwidth: float  # bytes per second
     power: float  # watts at most
-    price: float | None  # dollars an hour; None if it is not for hire
+    price: float | None  # dollars an hour; None if it is not for rent
 
     def seconds(self, flops: float, bytes_moved: float) -> float:
         """The least seconds for the work, by the roofline."""
@@ -72,7 +72,7 @@ def cheapest_gpu_that_fits(
     """The name of the GPU on which a job costs least, among those whose memory holds it.
 
     A job takes max(flops / peak, bytes_moved / bandwidth) seconds, and costs that times the
-    price of an hour. It needs `memory` bytes at once. A GPU without a price is not for hire; if
+    price of an hour. It needs `memory` bytes at once. A GPU without a price is not for rent; if
     none holds the job, the answer is None.
 
     >>> cheapest_gpu_that_fits(offers(), memory=10e9, flops=1e15, bytes_moved=1e12)

@@ -258,9 +258,7 @@ class CppKernel:
         name, expected = self.names[k], str(parameter or kind)
         if isinstance(value, View):
             if kind[1:] != "64" or (parameter is not None and not parameter.pointer):
-                message = (
-                    f"{name} is an array, and {self.__name__} takes {expected}: hand over a number"
-                )
+                message = f"{name} is an array, and {self.__name__} takes {expected}: pass a number"
                 raise self._refuse(message)
             if parameter is not None:
                 self._check_elements(parameter, value)
@@ -269,8 +267,7 @@ class CppKernel:
             if isinstance(value, int) and value == 0:
                 return 0  # a null pointer
             message = (
-                f"{name} is {value!r}, and {self.__name__} takes {expected}: "
-                "hand over an array of NumPy's"
+                f"{name} is {value!r}, and {self.__name__} takes {expected}: pass a NumPy array"
             )
             raise self._refuse(message)
         element = parameter.element if parameter else None
@@ -287,7 +284,7 @@ class CppKernel:
             limits = np.iinfo(element)
             if isinstance(plain, float) or not limits.min <= plain <= limits.max:
                 message = (
-                    f"{name} is {plain!r}, and {self.__name__} takes {expected}: hand over a whole "
+                    f"{name} is {plain!r}, and {self.__name__} takes {expected}: pass a whole "
                     f"number from {limits.min:,} to {limits.max:,}"
                 )
                 raise self._refuse(message)
@@ -306,7 +303,7 @@ class CppKernel:
         other = next((t for t in USUAL if np.dtype(USUAL[t]) == dtype), None)
         hint = f", or write {other}* in the kernel" if other else ""
         message = (
-            f"{view.name} is {dtype}, and {self.__name__} takes {parameter}: hand over an array "
+            f"{view.name} is {dtype}, and {self.__name__} takes {parameter}: pass an array "
             f"of {element.name}{hint}"
         )
         raise self._refuse(message)

@@ -77,7 +77,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> D
     if not (array[once].flags.c_contiguous or array[once].flags.f_contiguous):
         raise BadInput(
             "to_device copies an array in one piece, and the elements of this one are not side "
-            "by side: hand over np.ascontiguousarray(...)"
+            "by side: pass np.ascontiguousarray(...)"
         )
     return device_copy(array, stream)
 

@@ -28,20 +28,20 @@ __all__ = ["In", "InOut", "LaunchArguments", "Out", "by_position", "host_array",
 
 
 ALTERNATIVES: tuple[tuple[tuple[type, ...], str], ...] = (
-    ((str, bytes), "hand over codes that stand for the text, such as np.frombuffer(…, np.uint8)"),
-    ((list, range), "hand over np.array({0}), or a tuple of its numbers"),
-    ((set, frozenset), "hand over np.array(list({0}))"),
-    ((dict,), "hand over np.array(list({0}.values())), or what the kernel needs of it"),
+    ((str, bytes), "pass codes that stand for the text, such as np.frombuffer(…, np.uint8)"),
+    ((list, range), "pass np.array({0}), or a tuple of its numbers"),
+    ((set, frozenset), "pass np.array(list({0}))"),
+    ((dict,), "pass np.array(list({0}.values())), or what the kernel needs of it"),
     (
         (type(None),),
-        "hand over an array or a number in any case, and a number that says if it counts",
+        "always pass an array or a number, and a flag that says whether to use it",
     ),
     (
         (FunctionType,),
         "name the function in the kernel, and decorate it with @cuda.jit(device=True)",
     ),
 )
-PARTS_HINT = "hand over its parts one by one"
+PARTS_HINT = "pass its parts one by one"
 
 
 class _Direction:
@@ -129,7 +129,7 @@ def by_position(kernel: str, parameters: list[str], keyword: str) -> Finding:
 def marshal(
     names: list[str], args: tuple[Any, ...], kernel: str, extensions: Sequence[Any] = ()
 ) -> LaunchArguments:
-    """Prepares arguments; each extension may hand over something else in place of one.
+    """Prepares arguments; each extension may substitute something for one.
 
     Raises:
         Stop: if an argument is nothing that a kernel can take.
@@ -186,9 +186,9 @@ def _unsupported_dtype(name: str, dtype: np.dtype[Any]) -> Finding:
         return Finding("unsupported", None, no_strings(name, dtype), array=name)
     message = f"{name} is an array of {dtype}, which a kernel cannot hold"
     if dtype.kind == "O":
-        message += ": a GPU thread has no Python objects; hand over an array of numbers"
+        message += ": a GPU thread has no Python objects; pass an array of numbers"
     elif not dtype.isnative:
-        message += f": hand over {name}.astype({name}.dtype.newbyteorder('='))"
+        message += f": pass {name}.astype({name}.dtype.newbyteorder('='))"
     return Finding("not-a-kernel", None, message, array=name)
 
 
@@ -214,7 +214,7 @@ def _value(marshalled: LaunchArguments, name: str, arg: Any) -> Any:
         if not _one_piece(host):
             message = (
                 f"{name} is not contiguous, its elements are not side by side, and is copied to "
-                "the device in one piece: hand over np.ascontiguousarray(...), or a slice of an "
+                "the device in one piece: pass np.ascontiguousarray(...), or a slice of an "
                 "array that is on the device"
             )
             raise Stop(Finding("not-a-kernel", None, message, array=name, errors=(ValueError,)))

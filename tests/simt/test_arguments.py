@@ -125,19 +125,17 @@ def test_what_lies_in_one_piece_is_taken_in_any_order_of_axes(
 @pytest.mark.parametrize(
     ("argument", "kind", "instead"),
     [
-        (None, NotImplementedError, "a number that says if it counts"),
+        (None, NotImplementedError, "a flag that says whether"),
         ("text", NotImplementedError, "codes that stand for the text"),
         ({}, ValueError, r"np\.array\(list\(a\.values\(\)\)\)"),
         ([1, 2], SimtError, r"np\.array\(a\)"),
         ({1, 2}, SimtError, r"np\.array\(list\(a\)\)"),
-        (len, SimtError, "hand over its parts"),
-        (object(), SimtError, "hand over its parts"),
+        (len, SimtError, "pass its parts"),
+        (object(), SimtError, "pass its parts"),
         (lambda x: x, SimtError, r"@cuda\.jit\(device=True\)"),
     ],
 )
-def test_what_is_no_argument_is_told_what_to_hand_over(
-    argument: Any, kind: type, instead: str
-) -> None:
+def test_what_is_no_argument_is_told_what_to_pass(argument: Any, kind: type, instead: str) -> None:
     with pytest.raises(kind, match=f"a kernel takes arrays, numbers and tuples: .*{instead}"):
         add_one[1, 1](argument)
 
@@ -202,11 +200,11 @@ def read_first(a, out):
     [
         ("S3", r"a holds strings \(\|S3\), .*: keep numbers in arrays, such as codes"),
         ("U1", r"a holds strings \(<U1\), .*: keep numbers in arrays, such as codes"),
-        (">f8", r"a is an array of >f8, .*: hand over a\.astype\(a\.dtype\.newbyteorder"),
-        (object, r"a is an array of object, .*: .*; hand over an array of numbers"),
+        (">f8", r"a is an array of >f8, .*: pass a\.astype\(a\.dtype\.newbyteorder"),
+        (object, r"a is an array of object, .*: .*; pass an array of numbers"),
     ],
 )
-def test_what_a_kernel_cannot_take_is_told_what_to_hand_over(kind: Any, said: str) -> None:
+def test_what_a_kernel_cannot_take_is_told_what_to_pass(kind: Any, said: str) -> None:
     with pytest.raises(simt.errors.KernelError, match=said):
         read_first[1, 1](np.zeros(2, kind), np.zeros(1))
 

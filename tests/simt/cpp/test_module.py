@@ -190,10 +190,10 @@ def test_what_python_writes_otherwise_is_told_in_a_sentence(line: str, says: str
     ("name", "args", "says"),
     [
         ("saxpy", (9, 2.0, np.ones(9), floats(9)), r"x is float64, and saxpy takes const float\*: "
-         r"hand over an array of float32, or write double\* in the kernel"),
-        ("saxpy", (9.5, 2.0, floats(9), floats(9)), "n is 9.5, and saxpy takes int: hand over a"),
+         r"pass an array of float32, or write double\* in the kernel"),
+        ("saxpy", (9.5, 2.0, floats(9), floats(9)), "n is 9.5, and saxpy takes int: pass a"),
         ("saxpy", (2**31, 2.0, floats(9), floats(9)), "n is 2147483648, and saxpy takes int"),
-        ("saxpy", (9, 2.0, 3.0, floats(9)), r"x is 3.0, and saxpy takes const float\*: hand over"),
+        ("saxpy", (9, 2.0, 3.0, floats(9)), r"x is 3.0, and saxpy takes const float\*: pass"),
         ("saxpy", (9, floats(2), floats(9), floats(9)), "a is an array, and saxpy takes float"),
         ("saxpy", (9, 2.0, floats(9)), r"takes 4 arguments \(n, a, x, y\), 3 given"),
         ("saxpy", (9, 2.0, None, floats(9)), "a null pointer"),
