@@ -49,7 +49,7 @@ WRONG = [
     ("copy_coalesced", copy_warp_by_warp, "for 90 elements, 1 × 20 threads"),
     ("sectors_of_a_warp", sectors_of_one_row, "it returns 2, expected 4"),
     ("stretch_points", stretch_first_factor_late, "elements of out differ"),
-    ("stretch_points", stretch_one_block, "so that none does that of others."),
+    ("stretch_points", stretch_one_block, "compute its own share from its number."),
     ("copy_coalesced", copy_even_stride, "neighboring lanes are 8 bytes apart"),
     ("transpose_naive", transpose_x_block_only, "only the first 8 columns of out are written"),
 ]

@@ -55,7 +55,7 @@ WRONG = [
         launch_of_arrays,
         "the grid is (array([4, 3]), array([1, 1])), expected",
     ),
-    ("saxpy_cpp", first_block, "so that none does that of others."),
+    ("saxpy_cpp", first_block, "compute its own share from its number."),
     ("saxpy_cpp", by_bytes, "line 5 (`out[4 * i] = alpha * x[4 * i] + y[4 * i];`)"),
     ("launch_configuration", launch_of_whole_threads, "the grid is (64, 48), expected (4, 3)."),
     ("launch_configuration", launch_without_bytes, "return three values, the grid, the block, the"),

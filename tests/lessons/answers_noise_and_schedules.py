@@ -182,6 +182,6 @@ WRONG = [
     ("range_test", range_in_pairs, "expected two results: the rates and the losses."),
     ("numerical_gradient", slopes_of_rows_and_columns, "for an array of three axes, "),
     ("numerical_gradient", slopes_by_views_of_copies, "for a transposed matrix, "),
-    ("descend_on_gpu", walks_of_one_block, "so that none does that of others."),
+    ("descend_on_gpu", walks_of_one_block, "compute its own share from its number."),
     ("descend_on_gpu", walks_four_in_a_row, "neighboring threads side by side"),
 ]
