@@ -212,7 +212,7 @@ class Judge:
                 notes["has the lines of gl.solution"] = ""
             if boxes and boxes[0].ended:
                 raise BoxLost(boxes[0].ended)
-            return "passed", f"right in all {count} cases."
+            return "passed", f"right in all {count} cases." if count > 1 else "right."
         except _NotLoaded as error:
             kind, sentence = error.args
             return kind, f"{name}: {sentence}"
