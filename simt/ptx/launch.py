@@ -15,6 +15,7 @@ from simt.host.work.prepared import Prepared, arrays_of, observers_of
 from simt.machine.execution import LaunchResult, launch
 from simt.observers.observer import Observer
 from simt.ptx.machine import PtxMachine
+from simt.ptx.native.launch import launch_native
 from simt.ptx.program import PtxProgram
 
 __all__ = ["PreparedPtx", "PtxListing"]
@@ -94,6 +95,11 @@ class PreparedPtx(Prepared):
             Stop: it cannot go on.
         """
         assert self.marshalled is not None
+        if not (self.hazards or current_seed() or keeps_going()):
+            result = launch_native(self._program, *self.shape, self._values, self.sharedmem)
+            if result is not None:
+                self.marshalled.copy_back()
+                return result
         observers = observers_of(
             self._program, *self.shape, self._values, counters=self.counters,
             recorder=self.recorder, hazards=self.hazards, further=further,
