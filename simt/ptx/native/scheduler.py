@@ -232,10 +232,10 @@ class Kernel(Translator):
         self.do("%shared = bitcast ptr %F.shared to ptr")
         if self.sizes["shared"] or self._dynamic:
             self._poison("%shared", self.op(f"add i64 %F.dynamic, {self.sizes['shared'] + 15}"))
-        if self.points:
+        if {WARP, TURN} & {*self.kinds}:
             self._warps(block)
         else:
-            self._threads()
+            self._threads(block)
         self.label("next")
         self.do(f"store i64 {self.op(f'add i64 {block}, 1')}, ptr %block.at")
         self.jump("blocks")
@@ -252,32 +252,92 @@ class Kernel(Translator):
         with self.each(self.op(f"shl i64 {self.op(f'lshr i64 {size}, 4')}, 1"), "i64") as k:
             self.do(f"store i64 {word}, ptr {self.op(f'getelementptr i64, ptr {base}, i64 {k}')}")
 
-    def _threads(self) -> None:
-        """A block in which nobody waits: its threads one after the other."""
+    def _threads(self, block: str) -> None:
+        """Its threads one after the other, again from each barrier on where there are some."""
         at = {name: self.variable("i32", name) for name in ("n", "x", "y", "z")}
-        for place in at.values():
-            self.do(f"store i32 0, ptr {place}")
+        phase, then, gone = (self.variable("i32", name) for name in ("phase", "then", "gone"))
+        self._set(phase, "0")
+        if self.points:
+            self._begin()
+            with self.each("%threads") as t:
+                self._set(self.op(f"getelementptr i32, ptr %F.points, i32 {t}"), "0")
+        self.label("round")
+        for place in (*at.values(), then, gone):
+            self._set(place, "0")
         self.label("turn")
         self.do(f"%thread = load i32, ptr {at['n']}")
-        self.branch(self.op("icmp ult i32 %thread, %threads"), "body", "next")
-        self.label("body")
+        more, skip = self.name("more"), self.name("skip")
+        self.branch(self.op("icmp ult i32 %thread, %threads"), more, "gather")
+        self.label(more)
         for axis in "xyz":
             self.do(f"%tid.{axis} = load i32, ptr {at[axis]}")
-        self.do("%local = bitcast ptr %F.local to ptr")
-        if self.sizes["local"]:
-            self._poison("%local", str(self.sizes["local"]))
+        if self.points:
+            ended = self.op("getelementptr i32, ptr %F.points, i32 %thread")
+            with self.when(self.op(f"icmp ne i32 {self._get(ended)}, 0")):
+                self._set(gone, "1")
+                self.jump(skip)
+            self._set("%point", self._get(phase))
+            self._private_memory()
+        else:
+            self.do("%local = bitcast ptr %F.local to ptr")
+            if self.sizes["local"]:
+                self._poison("%local", str(self.sizes["local"]))
         self.thread()
         self.label("leave")
-        self.do(f"store i32 {self.op('add i32 %thread, 1')}, ptr {at['n']}")
+        if self.points:
+            came, before = self._get("%point"), self._get(then)
+            with self.when(self.op(f"icmp eq i32 {came}, 0")):
+                self._set(ended, "1")
+                self._set(gone, "1")
+                self.jump(skip)
+            first = self.op(f"icmp eq i32 {before}, 0")
+            same = self.op(f"or i1 {first}, {self.op(f'icmp eq i32 {before}, {came}')}")
+            self.unless(self.op(f"xor i1 {same}, true"), "fault.barrier")
+            self._set(then, came)
+        self.label(skip)
+        self._set(at["n"], self.op("add i32 %thread, 1"))
         for axis, after in (("x", "y"), ("y", "z"), ("z", "")):
             moved = self.op(f"add i32 %tid.{axis}, 1")
-            self.do(f"store i32 {moved}, ptr {at[axis]}")
+            self._set(at[axis], moved)
             if after:
                 on = self.name("wrap")
                 self.branch(self.op(f"icmp eq i32 {moved}, %ntid.{axis}"), on, "turn")
                 self.label(on)
-                self.do(f"store i32 0, ptr {at[axis]}")
+                self._set(at[axis], "0")
         self.jump("turn")
+        self.label("gather")
+        if not self.points:
+            self.jump("next")
+            return
+        came, go = self._get(then), self.name("go")
+        self.branch(self.op(f"icmp eq i32 {came}, 0"), "next", go)
+        self.label(go)
+        with self.when(self.op(f"icmp ne i32 {self._get(gone)}, 0")):
+            self.do(f"store i64 {block}, ptr %F.noted.at")
+        self._pass_barrier()
+        self._set(phase, came)
+        self.jump("round")
+
+    def _begin(self) -> None:
+        """Before a block of which threads wait."""
+        if self.sizes["local"]:
+            size = self.op(f"mul i64 %F.threads, {self.sizes['local']}")
+            self._poison("%F.local", size)
+        for name in ("true", "all"):
+            self._set(f"%red.{name}", "0")
+
+    def _pass_barrier(self) -> None:
+        """What the threads of a block said at a barrier is what they hear behind it."""
+        for name in ("true", "all"):
+            self._set(f"%red.{name}.seen", self._get(f"%red.{name}"))
+            self._set(f"%red.{name}", "0")
+
+    def _private_memory(self) -> None:
+        """Where a thread's own arrays are, and what it keeps while it waits."""
+        wide = self.op("zext i32 %thread to i64")
+        for name, size in (("local", self.sizes["local"]), ("state", self.state_bytes)):
+            start = self.op(f"mul i64 {wide}, {size}")
+            self.do(f"%{name} = getelementptr i8, ptr %F.{name}, i64 {start}")
 
     # --- warps
 
@@ -293,9 +353,7 @@ class Kernel(Translator):
 
     def _warps(self, block: str) -> None:
         warps = self.op(f"lshr i32 {self.op('add i32 %threads, 31')}, 5")
-        if self.sizes["local"]:
-            size = self.op(f"mul i64 %F.threads, {self.sizes['local']}")
-            self._poison("%F.local", size)
+        self._begin()
         with self.each(warps) as w:
             left = self.op(f"sub i32 %threads, {self.op(f'shl i32 {w}, 5')}")
             whole = self.op(f"icmp uge i32 {left}, 32")
@@ -310,8 +368,8 @@ class Kernel(Translator):
             self._set(self.op(f"getelementptr i32, ptr %F.points, i32 {t}"), "0")
         names = ("turns", "gathered", "unlike", "any.turn", "any.left", "any.live", "any.gone")
         var = {name: self.variable("i32", name) for name in names}
-        for place in ("%red.true", "%red.all", var["turns"], var["gathered"], var["unlike"]):
-            self._set(place, "0")
+        for name in names[:3]:
+            self._set(var[name], "0")
         self.label("round")
         for name in names[3:]:
             self._set(var[name], "0")
@@ -335,9 +393,7 @@ class Kernel(Translator):
             self.do(f"store i64 {block}, ptr %F.noted.at")
         self._set(var["gathered"], "0")
         self._set(var["turns"], "0")
-        for name in ("true", "all"):
-            self._set(f"%red.{name}.seen", self._get(f"%red.{name}"))
-            self._set(f"%red.{name}", "0")
+        self._pass_barrier()
         with self.each(warps) as w:
             place = self._mask_at("barrier", w)
             self._set(self._mask_at("ready", w), self._get(place))
@@ -376,10 +432,7 @@ class Kernel(Translator):
         self.do(f"%tid.x = and i32 {packed}, 2047")
         self.do(f"%tid.y = and i32 {self.op(f'lshr i32 {packed}, 11')}, 2047")
         self.do(f"%tid.z = lshr i32 {packed}, 22")
-        wide = self.op("zext i32 %thread to i64")
-        for name, size in (("local", self.sizes["local"]), ("state", self.state_bytes)):
-            start = self.op(f"mul i64 {wide}, {size}")
-            self.do(f"%{name} = getelementptr i8, ptr %F.{name}, i64 {start}")
+        self._private_memory()
         self.thread()
         self.label("leave")
         came = self._get("%point")
