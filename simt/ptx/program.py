@@ -110,7 +110,7 @@ class PtxProgram:
         self.reached: dict[str, Allocation] = {}  # through pointers that lie in memory
         self.fetched: dict[str, Allocation] = {}  # through texture objects
         self._codes: dict[bool, dict[str, Code]] = {}
-        self.native: dict[str, Any] = {}  # machine code, or why there is none
+        self.native: dict[Any, Any] = {}  # machine code by the block's shape, or why there is none
 
     @property
     def captured(self) -> list[View]:

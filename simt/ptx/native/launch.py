@@ -42,16 +42,16 @@ def launch_native(
     `program.native["left"]` says why it always has to, if it has.
     """
     native = program.native
-    if not native:
+    if "left" not in native and block not in native:
         try:
             if program.cooperative:
                 raise NotNative("its whole grid waits")
-            native["code"] = _Code(program)
+            native[block] = _Code(program, block)
         except NotNative as reason:
             native["left"] = str(reason)
-    code = native.get("code")
-    if code is None:
+    if "left" in native:
         return None
+    code = native[block]
     untyped: Any = program  # the machine takes both kinds
     written = written_allocations(untyped, values)
     saved = {a: a.data.copy() for a in written}
@@ -88,8 +88,8 @@ class _Code:
         NotNative: it is not translated.
     """
 
-    def __init__(self, program: PtxProgram) -> None:
-        self.kernel = Kernel(program)
+    def __init__(self, program: PtxProgram, block: Triple) -> None:
+        self.kernel = Kernel(program, block)
         self.go = compiled(self.kernel.text, self.kernel.functions)
 
     def run(

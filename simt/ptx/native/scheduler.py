@@ -18,6 +18,13 @@ MASKS = ("ready", "done", "barrier", "warp", "turn", "exists")  # of each warp, 
 MOST_TURNS = 1 << 18  # of a block's threads that all wait: then nothing helps
 HALF = 1 << (LOCAL_BITS - 1)
 
+MOST_LOOPS = 6  # of the points of a kernel: each adds a loop to its code
+RUN = "define i64 @run(ptr noalias %frame, i64 %first, i64 %last) {\nentry:"
+LOOPS = """define internal i64 @threads(
+  ptr noalias %frame, i32 %ctaid.x, i32 %ctaid.y, i32 %ctaid.z, ptr noalias %shared,
+  ptr noalias %F.local, ptr noalias %F.state, ptr noalias %said, i32 %phase, i1 %skips
+) {
+entry:"""
 PRELUDE = f"""
 define internal ptr @find_global(ptr %frame, ptr %row, i64 %a, i64 %size, i64 %word) noinline {{
 entry:
@@ -177,50 +184,56 @@ class Kernel(Translator):
         NotNative: it holds what is not translated.
     """
 
-    def __init__(self, program: PtxProgram) -> None:
-        super().__init__(program)
-        for name, kind in [("block.at", "i64"), ("point", "i32"), ("red.true", "i32"),
-                           ("red.all", "i32"), ("red.true.seen", "i32"), ("red.all.seen", "i32"),
-                           ("yes", "i32"), ("here", "i32")]:  # fmt: skip
-            self.variables.append(f"  %{name} = alloca {kind}")
-        self._blocks()
-        self.text = self._module()
-
-    def _module(self) -> str:
-        words = []
-        for k, name in enumerate(FRAME):
-            kind = "ptr" if k >= FRAME.index("shared") else "i64"
-            words += [f"  %F.{name}.at = getelementptr i64, ptr %frame, i64 {k}",
-                      f"  %F.{name} = load {kind}, ptr %F.{name}.at"]  # fmt: skip
-        for axis in "xyz":
-            words += [f"  %ntid.{axis} = trunc i64 %F.b{axis} to i32",
-                      f"  %nctaid.{axis} = trunc i64 %F.g{axis} to i32"]  # fmt: skip
-        ends = ["stopped:", "  ret i64 1"]
-        for name, number in FAULTS.items():
-            ends += [f"fault.{name}:", f"  ret i64 {number}"]
-        functions = "".join(
+    def __init__(self, program: PtxProgram, block: tuple[int, int, int]) -> None:
+        super().__init__(program, block)
+        functions = [PRELUDE]
+        warps = bool({WARP, TURN} & {*self.kinds})
+        if not warps:
+            self._loops()
+            functions.append(self._function(LOOPS))
+        self._blocks(warps=warps)
+        functions.append(self._function(RUN, ("shared", "local", "state")))
+        functions += [
             FUNCTION.format(
                 name=f"simt_{name}_{kind}", function=name, kind=kind,
                 t="float" if kind == "f32" else "double", size=4 if kind == "f32" else 8,
             )
             for name, kind in sorted(self.functions)
-        )  # fmt: skip
-        body = [*self.variables, *words, "  %threads = trunc i64 %F.threads to i32", *self.head]
-        return "\n".join([
-            PRELUDE, functions,
-            "define i64 @run(ptr noalias %frame, i64 %first, i64 %last) {", "entry:",
-            *body, *self.lines, *ends, "}", '!1 = !{!"branch_weights", i32 1, i32 100000}', "",
-        ])  # fmt: skip
+        ]  # fmt: skip
+        self.text = "\n".join([*functions, '!1 = !{!"branch_weights", i32 1, i32 100000}', ""])
+
+    def _function(self, head: str, further: tuple[str, ...] = ()) -> str:
+        """What has been written since the last as a function; `further` words it has to look up."""
+        lines = ["%point = alloca i32", "%yes = alloca i32", "%here = alloca i32"]
+        for k, name in enumerate(FRAME):
+            if name in ("shared", "local", "state") and name not in further:
+                continue
+            kind = "ptr" if k >= FRAME.index("shared") else "i64"
+            lines += [f"%F.{name}.at = getelementptr i64, ptr %frame, i64 {k}",
+                      f"%F.{name} = load {kind}, ptr %F.{name}.at"]  # fmt: skip
+        for axis, size in zip("xyz", self.block, strict=True):
+            lines += [f"%ntid.{axis} = add i32 0, {size}",
+                      f"%nctaid.{axis} = trunc i64 %F.g{axis} to i32"]  # fmt: skip
+        if further:
+            lines.append("%said = alloca [4 x i32]")
+        for k, name in enumerate(("true", "all", "true.seen", "all.seen")):
+            lines.append(f"%red.{name} = getelementptr i32, ptr %said, i64 {k}")
+        ends = ["stopped:", "ret i64 1"]
+        for name, number in FAULTS.items():
+            ends += [f"fault.{name}:", f"ret i64 {number}"]
+        text = "\n".join([head, *self.variables, *lines, *self.head, *self.lines, *ends, "}"])
+        self.variables, self.head, self.lines, self._open = [], [], [], True
+        return text
 
     # --- blocks
 
-    def _blocks(self) -> None:
+    def _blocks(self, *, warps: bool) -> None:
+        self.variables.append("%block.at = alloca i64")
         self.do("store i64 %first, ptr %block.at")
         self.label("blocks")
         block = self.op("load i64, ptr %block.at")
-        more, end = "block", "end"
-        self.branch(self.op(f"icmp ult i64 {block}, %last"), more, end)
-        self.label(more)
+        self.branch(self.op(f"icmp ult i64 {block}, %last"), "block", "end")
+        self.label("block")
         stop = self.op("load volatile i64, ptr %frame")
         self.unless(self.op(f"icmp ne i64 {stop}, 0"), "stopped")
         self.do(f"store i64 {block}, ptr %F.block.at")
@@ -232,14 +245,18 @@ class Kernel(Translator):
         self.do("%shared = bitcast ptr %F.shared to ptr")
         if self.sizes["shared"] or self._dynamic:
             self._poison("%shared", self.op(f"add i64 %F.dynamic, {self.sizes['shared'] + 15}"))
-        if {WARP, TURN} & {*self.kinds}:
+        if self.points and self.sizes["local"]:
+            self._poison("%F.local", str(self.sizes["local"] * self.threads))
+        for name in ("true", "all"):
+            self._set(f"%red.{name}", "0")
+        if warps:
             self._warps(block)
         else:
-            self._threads(block)
+            self._rounds(block)
         self.label("next")
         self.do(f"store i64 {self.op(f'add i64 {block}, 1')}, ptr %block.at")
         self.jump("blocks")
-        self.label(end)
+        self.label("end")
         self.leave("ret i64 0")
 
     @property
@@ -252,79 +269,98 @@ class Kernel(Translator):
         with self.each(self.op(f"shl i64 {self.op(f'lshr i64 {size}, 4')}, 1"), "i64") as k:
             self.do(f"store i64 {word}, ptr {self.op(f'getelementptr i64, ptr {base}, i64 {k}')}")
 
-    def _threads(self, block: str) -> None:
-        """Its threads one after the other, again from each barrier on where there are some."""
-        at = {name: self.variable("i32", name) for name in ("n", "x", "y", "z")}
-        phase, then, gone = (self.variable("i32", name) for name in ("phase", "then", "gone"))
-        self._set(phase, "0")
-        if self.points:
-            self._begin()
-            with self.each("%threads") as t:
-                self._set(self.op(f"getelementptr i32, ptr %F.points, i32 {t}"), "0")
-        self.label("round")
-        for place in (*at.values(), then, gone):
-            self._set(place, "0")
-        self.label("turn")
-        self.do(f"%thread = load i32, ptr {at['n']}")
-        more, skip = self.name("more"), self.name("skip")
-        self.branch(self.op("icmp ult i32 %thread, %threads"), more, "gather")
-        self.label(more)
-        for axis in "xyz":
-            self.do(f"%tid.{axis} = load i32, ptr {at[axis]}")
-        if self.points:
+    # --- threads that wait at barriers only
+
+    def _loops(self) -> None:
+        """The threads of a block, one after the other, from the point `phase` to the next one.
+
+        The result is a fault's number, else, times 256, the point where all that are left wait, with
+        bit 40 if some are done. `skips` says that some were before.
+        """
+        low, high, gone = (self.variable("i32", name) for name in ("low", "high", "gone"))
+        for place, value in ((low, -1), (high, 0), (gone, 0)):
+            self._set(place, str(value))
+        x, y, z = map(str, self.block)
+        with self.each(z) as k, self.each(y) as j, self.each(x) as i:
+            skip = self.name("skip")
+            row = self.op(f"add i32 {self.op(f'mul i32 {k}, {y}')}, {j}")
+            self.do(f"%thread = add i32 {self.op(f'mul i32 {row}, {x}')}, {i}")
+            for axis, place in zip("xyz", (i, j, k), strict=True):
+                self.do(f"%tid.{axis} = add i32 {place}, 0")
             ended = self.op("getelementptr i32, ptr %F.points, i32 %thread")
-            with self.when(self.op(f"icmp ne i32 {self._get(ended)}, 0")):
-                self._set(gone, "1")
-                self.jump(skip)
-            self._set("%point", self._get(phase))
-            self._private_memory()
-        else:
-            self.do("%local = bitcast ptr %F.local to ptr")
-            if self.sizes["local"]:
+            if self.points:
+                with self.when("%skips"), self.when(self.op(f"icmp ne i32 {self._get(ended)}, 0")):
+                    self.jump(skip)
+                self._set("%point", "%phase")
+            self._find_local()
+            if not self.points and self.sizes["local"]:
                 self._poison("%local", str(self.sizes["local"]))
-        self.thread()
-        self.label("leave")
+            self.thread()
+            self.label("leave")
+            if self.points:
+                came = self._get("%point")
+                with self.when(self.op(f"icmp eq i32 {came}, 0")):
+                    self._set(ended, "1")
+                    self._set(gone, "1")
+                    self.jump(skip)
+                for name, place in (("umin", low), ("umax", high)):
+                    self._set(place, self.call(name, "i32", self._get(place), came))
+            self.label(skip)
+        first, last = self._get(low), self._get(high)
+        some = self.op(f"icmp ne i32 {last}, 0")
+        unlike = self.op(f"and i1 {some}, {self.op(f'icmp ne i32 {first}, {last}')}")
+        self.unless(unlike, "fault.barrier")
+        result = self.op(f"shl i64 {self.op(f'zext i32 {last} to i64')}, 8")
+        ends = self.op(f"shl i64 {self.op(f'zext i32 {self._get(gone)} to i64')}, 40")
+        self.leave(f"ret i64 {self.op(f'or i64 {result}, {ends}')}")
+
+    def _rounds(self, block: str) -> None:
+        """A block from barrier to barrier; what each of a few begins with is code of its own."""
+        phase, skips, came = self.variable("i32"), self.variable("i1"), self.variable("i64")
+        self._set(phase, "0")
+        self.do(f"store i1 false, ptr {skips}")
+        size = 4 * self.threads
+        self.do(f"call void @llvm.memset.p0.i64(ptr %F.points, i8 0, i64 {size}, i1 false)")
+        self.label("round")
+        now, skipping = self._get(phase), self.op(f"load i1, ptr {skips}")
+        handed = "ptr %frame, " + "".join(f"i32 %ctaid.{axis}, " for axis in "xyz")
+        handed += "ptr %shared, ptr %F.local, ptr %F.state, ptr %said"
+        own = range(len(self.points) + 1 if len(self.points) <= MOST_LOOPS else 1)
+        self.branch(skipping, "any", "whole")
+        self.label("whole")
+        targets = " ".join(f"i32 {k}, label %phase.{k}" for k in own)
+        self.leave(f"switch i32 {now}, label %any [ {targets} ]")
+        for k in own:
+            self.label(f"phase.{k}")
+            result = self.op(f"call i64 @threads({handed}, i32 {k}, i1 false) alwaysinline")
+            self.do(f"store i64 {result}, ptr {came}")
+            self.jump("gather")
+        self.label("any")
         if self.points:
-            came, before = self._get("%point"), self._get(then)
-            with self.when(self.op(f"icmp eq i32 {came}, 0")):
-                self._set(ended, "1")
-                self._set(gone, "1")
-                self.jump(skip)
-            first = self.op(f"icmp eq i32 {before}, 0")
-            same = self.op(f"or i1 {first}, {self.op(f'icmp eq i32 {before}, {came}')}")
-            self.unless(self.op(f"xor i1 {same}, true"), "fault.barrier")
-            self._set(then, came)
-        self.label(skip)
-        self._set(at["n"], self.op("add i32 %thread, 1"))
-        for axis, after in (("x", "y"), ("y", "z"), ("z", "")):
-            moved = self.op(f"add i32 %tid.{axis}, 1")
-            self._set(at[axis], moved)
-            if after:
-                on = self.name("wrap")
-                self.branch(self.op(f"icmp eq i32 {moved}, %ntid.{axis}"), on, "turn")
-                self.label(on)
-                self._set(at[axis], "0")
-        self.jump("turn")
+            result = self.op(f"call i64 @threads({handed}, i32 {now}, i1 {skipping}) noinline")
+            self.do(f"store i64 {result}, ptr {came}")
+        self.jump("gather")
         self.label("gather")
+        result = self.op(f"load i64, ptr {came}")
+        fault = self.op(f"and i64 {result}, 255")
+        self.branch(self.op(f"icmp ne i64 {fault}, 0"), "failed", "good", rare=True)
+        self.label("failed")
+        self.leave(f"ret i64 {fault}")
+        self.label("good")
         if not self.points:
             self.jump("next")
             return
-        came, go = self._get(then), self.name("go")
-        self.branch(self.op(f"icmp eq i32 {came}, 0"), "next", go)
-        self.label(go)
-        with self.when(self.op(f"icmp ne i32 {self._get(gone)}, 0")):
+        then = self.op(f"trunc i64 {self.op(f'lshr i64 {result}, 8')} to i32")
+        ended = self.op(f"icmp ne i64 {self.op(f'lshr i64 {result}, 40')}, 0")
+        self.branch(self.op(f"icmp eq i32 {then}, 0"), "next", "go")
+        self.label("go")
+        some = self.op(f"or i1 {skipping}, {ended}")
+        self.do(f"store i1 {some}, ptr {skips}")
+        with self.when(some):
             self.do(f"store i64 {block}, ptr %F.noted.at")
         self._pass_barrier()
-        self._set(phase, came)
+        self._set(phase, then)
         self.jump("round")
-
-    def _begin(self) -> None:
-        """Before a block of which threads wait."""
-        if self.sizes["local"]:
-            size = self.op(f"mul i64 %F.threads, {self.sizes['local']}")
-            self._poison("%F.local", size)
-        for name in ("true", "all"):
-            self._set(f"%red.{name}", "0")
 
     def _pass_barrier(self) -> None:
         """What the threads of a block said at a barrier is what they hear behind it."""
@@ -332,12 +368,13 @@ class Kernel(Translator):
             self._set(f"%red.{name}.seen", self._get(f"%red.{name}"))
             self._set(f"%red.{name}", "0")
 
-    def _private_memory(self) -> None:
-        """Where a thread's own arrays are, and what it keeps while it waits."""
-        wide = self.op("zext i32 %thread to i64")
-        for name, size in (("local", self.sizes["local"]), ("state", self.state_bytes)):
-            start = self.op(f"mul i64 {wide}, {size}")
-            self.do(f"%{name} = getelementptr i8, ptr %F.{name}, i64 {start}")
+    def _find_local(self) -> None:
+        """Where a thread's own arrays are; all are there at once if threads wait."""
+        if self.points:
+            start = self.op(f"mul i32 %thread, {self.sizes['local']}")
+            self.do(f"%local = getelementptr i8, ptr %F.local, i32 {start}")
+        else:
+            self.do("%local = bitcast ptr %F.local to ptr")
 
     # --- warps
 
@@ -352,10 +389,9 @@ class Kernel(Translator):
         self.do(f"store i32 {value}, ptr {place}")
 
     def _warps(self, block: str) -> None:
-        warps = self.op(f"lshr i32 {self.op('add i32 %threads, 31')}, 5")
-        self._begin()
+        warps = str(-(-self.threads // 32))
         with self.each(warps) as w:
-            left = self.op(f"sub i32 %threads, {self.op(f'shl i32 {w}, 5')}")
+            left = self.op(f"sub i32 {self.threads}, {self.op(f'shl i32 {w}, 5')}")
             whole = self.op(f"icmp uge i32 {left}, 32")
             some = self.op(f"sub i32 {self.op(f'shl i32 1, {left}')}, 1")
             exists = self.select(whole, "i32", "-1", some)
@@ -364,7 +400,7 @@ class Kernel(Translator):
             self._set(self._mask_at("done", w), self.op(f"xor i32 {exists}, -1"))
             for name in ("barrier", "warp", "turn"):
                 self._set(self._mask_at(name, w), "0")
-        with self.each("%threads") as t:
+        with self.each(str(self.threads)) as t:
             self._set(self.op(f"getelementptr i32, ptr %F.points, i32 {t}"), "0")
         names = ("turns", "gathered", "unlike", "any.turn", "any.left", "any.live", "any.gone")
         var = {name: self.variable("i32", name) for name in names}
@@ -432,7 +468,7 @@ class Kernel(Translator):
         self.do(f"%tid.x = and i32 {packed}, 2047")
         self.do(f"%tid.y = and i32 {self.op(f'lshr i32 {packed}, 11')}, 2047")
         self.do(f"%tid.z = lshr i32 {packed}, 22")
-        self._private_memory()
+        self._find_local()
         self.thread()
         self.label("leave")
         came = self._get("%point")

@@ -7,6 +7,7 @@ for who runs when.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -38,9 +39,10 @@ BARRIER, WARP, TURN = 1, 2, 3  # kinds of points
 class Translator(Arithmetic):
     """The text of one kernel's thread; `scheduler` makes a function of it."""
 
-    def __init__(self, program: PtxProgram) -> None:
+    def __init__(self, program: PtxProgram, block: tuple[int, int, int]) -> None:
         super().__init__()
         self.program = program
+        self.block, self.threads = block, math.prod(block)
         self.flat = flattened(program)
         self.arrays = {array.name: (n, array) for n, array in program.own_arrays}
         symbols = {*self.arrays, *program.memory.allocations}
@@ -559,7 +561,7 @@ class Translator(Arithmetic):
             home = self.known.homes[name]
             kind = LLVM[home]
             value = self.op(f'load {kind}, ptr %"{name}"')
-            place = self._further("%state", self.state[name])
+            place = self._kept(name)
             if kind == "i1":
                 value, kind = self.op(f"zext i1 {value} to i8"), "i8"
             self.do(f"store {kind} {value}, ptr {place}")
@@ -568,13 +570,19 @@ class Translator(Arithmetic):
         self.label(f"point.{number}")
         for name in self.known.saved[at]:
             kind = LLVM[self.known.homes[name]]
-            place = self._further("%state", self.state[name])
+            place = self._kept(name)
             if kind == "i1":
                 value = self.op(f"trunc i8 {self.op(f'load i8, ptr {place}')} to i1")
             else:
                 value = self.op(f"load {kind}, ptr {place}")
             self.do(f'store {kind} {value}, ptr %"{name}"')
         self._go_on(i)
+
+    def _kept(self, name: str) -> str:
+        """Where a register of a thread that waits is: those of all threads side by side."""
+        whole = self._further("%F.state", self.state[name] * self.threads)
+        size = max(self.flat.widths[name] // 8, 1)
+        return self.op(f"getelementptr i{8 * size}, ptr {whole}, i32 %thread")
 
     def _leave_word(self, where: str, value: str, kind: str) -> None:
         place = self.op(f"getelementptr {kind}, ptr %F.{where}, i32 %thread")
