@@ -31,6 +31,7 @@ Triple = tuple[int, int, int]
 Array = np.ndarray[Any, Any]
 SHARES_EACH = 8  # parts of the grid for each worker
 FEW = 1 << 14  # threads; fewer are not worth a second core
+PART = 1 << 23  # bytes that one core copies at once
 PRINTS = "trap"  # the fault of a thread that does what only the executor can
 
 
@@ -42,24 +43,24 @@ def launch_native(
     `program.native["left"]` says why it always has to, if it has.
     """
     native = program.native
-    if "left" not in native and block not in native:
-        try:
-            if program.cooperative:
-                raise NotNative("its whole grid waits")
-            native[block] = _Code(program, block)
-        except NotNative as reason:
-            native["left"] = str(reason)
-    if "left" in native:
+    try:
+        if "left" in native or program.cooperative:
+            raise NotNative(native.get("left", "its whole grid waits"))
+        code = _code(program, block, even=True)
+        common = _Common(program, code.kernel, values)
+        if not common.even:
+            code = _code(program, block, even=False)
+        if common.fixed:
+            return None
+    except NotNative as reason:
+        native["left"] = str(reason)
         return None
-    code = native[block]
     untyped: Any = program  # the machine takes both kinds
-    written = written_allocations(untyped, values)
-    saved = {a: a.data.copy() for a in written}
-    status, noted = code.run(program, grid, block, values, dynamic)
+    saved = _copies(written_allocations(untyped, values))
+    status, noted = code.run(program, common, grid, block, dynamic)
     if status:
         _put_back(saved)
         if status == FAULTS[PRINTS]:
-            native.clear()
             native["left"] = "its threads print, allocate memory or trap"
         return None
     shared = code.kernel.sizes["shared"]
@@ -76,6 +77,29 @@ def launch_native(
     return None if result.stopped else result
 
 
+def _code(program: PtxProgram, block: Triple, *, even: bool) -> _Code:
+    if (block, even) not in program.native:
+        program.native[block, even] = _Code(program, block, even=even)
+    code: _Code = program.native[block, even]
+    return code
+
+
+def _copies(allocations: list[Allocation]) -> dict[Allocation, Array]:
+    """Copies of memory, of much of it by all cores."""
+    copies = {a: np.empty_like(a.data) for a in allocations}
+    parts = [
+        (copy[k : k + PART], a.data[k : k + PART])
+        for a, copy in copies.items()
+        for k in range(0, a.data.size, PART)
+    ]
+    if len(parts) < 2:
+        for part in parts:
+            np.copyto(*part)
+    else:
+        list(_pool(os.getpid()).map(lambda part: np.copyto(*part), parts))
+    return copies
+
+
 def _put_back(saved: dict[Allocation, Array]) -> None:
     for allocation, data in saved.items():
         allocation.data[:] = data
@@ -88,14 +112,13 @@ class _Code:
         NotNative: it is not translated.
     """
 
-    def __init__(self, program: PtxProgram, block: Triple) -> None:
-        self.kernel = Kernel(program, block)
+    def __init__(self, program: PtxProgram, block: Triple, *, even: bool) -> None:
+        self.kernel = Kernel(program, block, even=even)
         self.go = compiled(self.kernel.text, self.kernel.functions)
 
     def run(
-        self, program: PtxProgram, grid: Triple, block: Triple, values: tuple[Any, ...],
-        dynamic: int,
-    ) -> tuple[int, list[int]]:  # fmt: skip
+        self, program: PtxProgram, common: _Common, grid: Triple, block: Triple, dynamic: int
+    ) -> tuple[int, list[int]]:
         """A launch: 0 or the number of a fault, and the blocks of which something is to be told."""
         kernel = self.kernel
         if kernel.sizes["shared"] + dynamic > program.most_shared or (
@@ -107,8 +130,7 @@ class _Code:
         workers = 1 if alone else min(cores(), blocks)
         share = blocks if alone else max(1, blocks // (workers * SHARES_EACH))
         shares = iter(range(0, blocks, share))
-        common = _Common(program, kernel, values, block)
-        frames = [_Frame(kernel, common, grid, block, dynamic) for _ in range(workers)]
+        frames = [_Frame(kernel, common, grid, dynamic) for _ in range(workers)]
 
         def work(frame: _Frame) -> int:
             for first in shares:
@@ -138,9 +160,7 @@ class _Code:
 class _Common:
     """What all workers of a launch read: arguments, arrays, the places of threads."""
 
-    def __init__(
-        self, program: PtxProgram, kernel: Kernel, values: tuple[Any, ...], block: Triple
-    ) -> None:
+    def __init__(self, program: PtxProgram, kernel: Kernel, values: tuple[Any, ...]) -> None:
         memory = program.launch_memory(values)
         content = program.parameters(values)
         self.params = np.zeros(kernel.parameter_bytes + 16, np.uint8)
@@ -153,17 +173,28 @@ class _Common:
         rows = [_row(every[address]) for address in sorted(every)]
         self.count = len(rows)
         self.table = np.array([*rows, (0, 0, 0, 0)], np.uint64)
-        slots = []
+        slots, addresses, self.fixed = [(0, 0, 0)], [0], False
         for root in kernel.slots:
             if root[0] == "symbol":
                 found: Allocation | None = program.memory.allocations[root[1]]
+                pointer = program.memory.allocations[root[1]].address
             else:
                 start = int(root[2])
                 pointer = int.from_bytes(content[root[1]][start : start + 8], "little")
                 found = _at(memory, pointer)
-            slots.append(_row(found) if found is not None else (0, 0, 0, 0))
-        self.slots = np.array([*slots, (0, 0, 0, 0)], np.uint64)
-        x, y, z = (np.arange(n) for n in block)
+            slot = (0, 0, 0)
+            if found is not None:
+                address, size, free, data = _row(found)
+                slot = pointer - address, size, data
+                self.fixed |= root in kernel.written and not free
+            slots.append(slot)
+            addresses.append(pointer)
+        self.even = not any(into % 16 for into, _, _ in slots)
+        self.slots, self.addresses = (
+            np.array(slots[1:], np.int64),
+            np.array(addresses[1:], np.uint64),
+        )
+        x, y, z = (np.arange(n) for n in kernel.block)
         tids = x[None, None, :] | y[None, :, None] << 11 | z[:, None, None] << 22
         self.tids = tids.ravel().astype(np.int32)
 
@@ -186,10 +217,8 @@ def _at(memory: LaunchMemory, pointer: int) -> Allocation | None:
 class _Frame:
     """What one worker is handed, and its memory."""
 
-    def __init__(
-        self, kernel: Kernel, common: _Common, grid: Triple, block: Triple, dynamic: int
-    ) -> None:
-        threads = math.prod(block)
+    def __init__(self, kernel: Kernel, common: _Common, grid: Triple, dynamic: int) -> None:
+        threads = kernel.threads
         whole, each = -(-threads // 32) * 32, threads if kernel.points else 1
         sizes = {
             "shared": kernel.sizes["shared"] + aligned(dynamic) + 16,
@@ -203,13 +232,14 @@ class _Frame:
         for name, size in sizes.items():
             words[name] = place
             place += aligned(size)
-        for letter, shape in (("b", block), ("g", grid)):
+        for letter, shape in (("b", kernel.block), ("g", grid)):
             words.update({letter + axis: n for axis, n in zip("xyz", shape, strict=True)})
         self.spaces = _spaces(kernel, dynamic)
         words |= {
             "noted": -1, "block": -1, "threads": threads, "dynamic": dynamic,
             "count": common.count, "tids": common.tids.ctypes.data,
             "table": common.table.ctypes.data, "slots": common.slots.ctypes.data,
+            "addresses": common.addresses.ctypes.data,
             "params": common.params.ctypes.data, "spaces": self.spaces.ctypes.data,
         }  # fmt: skip
         self.words = np.array(list(words.values()), np.int64)

@@ -184,8 +184,10 @@ class Kernel(Translator):
         NotNative: it holds what is not translated.
     """
 
-    def __init__(self, program: PtxProgram, block: tuple[int, int, int]) -> None:
-        super().__init__(program, block)
+    def __init__(
+        self, program: PtxProgram, block: tuple[int, int, int], *, even: bool = True
+    ) -> None:
+        super().__init__(program, block, even=even)
         functions = [PRELUDE]
         warps = bool({WARP, TURN} & {*self.kinds})
         if not warps:
@@ -274,7 +276,7 @@ class Kernel(Translator):
     def _loops(self) -> None:
         """The threads of a block, one after the other, from the point `phase` to the next one.
 
-        The result is a fault's number, else, times 256, the point where all that are left wait, with
+        The result is a fault's number, else 256 times the point where all that are left wait, with
         bit 40 if some are done. `skips` says that some were before.
         """
         low, high, gone = (self.variable("i32", name) for name in ("low", "high", "gone"))

@@ -30,7 +30,7 @@ __all__ = ["FAULTS", "FRAME", "Translator"]
 # the words of what a worker is handed: numbers, then addresses
 FRAME = ("stop", "noted", "block", "bx", "by", "bz", "gx", "gy", "gz", "threads", "dynamic",
          "count", "shared", "local", "state", "points", "warps", "values", "masks", "tids",
-         "published", "table", "slots", "caches", "params", "spaces")  # fmt: skip
+         "published", "table", "slots", "addresses", "caches", "params", "spaces")  # fmt: skip
 FAULTS = {"memory": 2, "trap": 3, "barrier": 4, "mask": 5, "waits": 6}
 NOTHING = ("membar", "fence", "nanosleep", "prefetch", "prefetchu", "pragma", "discard")
 BARRIER, WARP, TURN = 1, 2, 3  # kinds of points
@@ -39,9 +39,12 @@ BARRIER, WARP, TURN = 1, 2, 3  # kinds of points
 class Translator(Arithmetic):
     """The text of one kernel's thread; `scheduler` makes a function of it."""
 
-    def __init__(self, program: PtxProgram, block: tuple[int, int, int]) -> None:
+    def __init__(
+        self, program: PtxProgram, block: tuple[int, int, int], *, even: bool
+    ) -> None:  # fmt: skip
         super().__init__()
         self.program = program
+        self.even = even  # pointers lead to multiples of 16 bytes
         self.block, self.threads = block, math.prod(block)
         self.flat = flattened(program)
         self.arrays = {array.name: (n, array) for n, array in program.own_arrays}
@@ -50,7 +53,8 @@ class Translator(Arithmetic):
         self.known = Registers(self.flat, {p.name for p in program.function.params}, symbols)
         self.points = [k for k, i in enumerate(self.flat.code) if is_point(i)]
         self.kinds = [_kind_of_point(self.flat.code[k]) for k in self.points]
-        self.slots: list[Root] = []
+        self.slots: list[Root] = []  # pointers of which is known what they lead to
+        self.written: set[Root] = set()
         self.caches = 0
         self.offsets: dict[str, dict[str, int]] = {"shared": {}, "local": {}}
         self.sizes = {"shared": 0, "local": 0}
@@ -73,7 +77,6 @@ class Translator(Arithmetic):
         self.values: dict[str, tuple[str, str]] = {}  # registers that are computed anew
         self.head: list[str] = []  # what the function begins with
         self._anew = {id(i) for i in self.known.anew.values()}
-        self._sizes: dict[tuple[int, int, int], str] = {}
         every = [i for i in self.flat.code if i.op[0] in ("atom", "red")]
         self.in_order = self.flat.waits or any(space_of(i) != "shared" for i in every)
 
@@ -103,7 +106,18 @@ class Translator(Arithmetic):
         address = self.program.symbol(name)
         if address is None or name in self.arrays or address < 1 << 39:
             return None if address is None else str(address)
-        return self.slot(("symbol", name), 0)
+        return self._address(("symbol", name))
+
+    def _address(self, root: Root) -> str:
+        """The address that a pointer is, to the kernel."""
+        if root[0] == "param":
+            return self._parameter(self.parameters[root[1]] + int(root[2]), "u64")
+        at = self.slot(root, "into").removesuffix(".into")
+        line = f"{at}.address = load i64, ptr {at}.address.at"
+        if line not in self.head:
+            self.head += [f"{at}.address.at = getelementptr i64, ptr %F.addresses, i64 "
+                          f"{self.slots.index(root)}", line]  # fmt: skip
+        return f"{at}.address"
 
     def _special(self, name: str) -> str:
         word, _, axis = name[1:].partition(".")
@@ -145,17 +159,31 @@ class Translator(Arithmetic):
         else:
             self.do(f'store {LLVM[home]} {self.bits(value, kind, home)}, ptr %"{target}"')
 
-    def slot(self, root: Root, word: int) -> str:
-        """Of an array its address, its size, how much may be written, and where it is."""
+    def slot(self, root: Root, word: str) -> str:
+        """Of the array that a pointer leads to: how far "into" it, its "size", its "data"."""
         if root not in self.slots:
             at = len(self.slots)
             self.slots.append(root)
-            for k, kind in enumerate(("i64", "i64", "i64", "ptr")):
+            for k, (name, kind) in enumerate((("into", "i64"), ("size", "i64"), ("data", "ptr"))):
                 self.head += [
-                    f"  %S.{at}.{k}.at = getelementptr i64, ptr %F.slots, i64 {4 * at + k}",
-                    f"  %S.{at}.{k} = load {kind}, ptr %S.{at}.{k}.at",
+                    f"%S.{at}.{name}.at = getelementptr i64, ptr %F.slots, i64 {3 * at + k}",
+                    f"%S.{at}.{name} = load {kind}, ptr %S.{at}.{name}.at",
+                ]
+            if self.even:
+                self.head += [
+                    f"%S.{at}.low = and i64 %S.{at}.into, 15",
+                    f"%S.{at}.zero = icmp eq i64 %S.{at}.low, 0",
+                    f"call void @llvm.assume(i1 %S.{at}.zero)",
                 ]
         return f"%S.{self.slots.index(root)}.{word}"
+
+    def _parameter(self, start: int, kind: str) -> str:
+        """A part of the kernel's parameters."""
+        place = f"%P.{start}.{kind}"
+        if f"{place} = load {LLVM[kind]}, ptr {place}.at" not in self.head:
+            self.head.append(f"{place}.at = getelementptr i8, ptr %F.params, i64 {start}")
+            self.head.append(f"{place} = load {LLVM[kind]}, ptr {place}.at")
+        return place
 
     # --- memory
 
@@ -184,19 +212,21 @@ class Translator(Arithmetic):
                 f"ptr %{space}, i64 {address}, i64 {size})"
             )
         if root is not UNKNOWN and root[0] != "?":
-            limit = self._limit(root, size, writes=writes)
-            return self._within(address, self.slot(root, 0), limit, self.slot(root, 3), size)
+            moved = self.op(f"sub i64 {address}, {self._address(root)}")
+            offset = self.op(f"add i64 {moved}, {self.slot(root, 'into')}")
+            if writes:
+                self.written.add(root)
+            return self._within(offset, self._limit(root, size), self.slot(root, "data"), size)
         return self._found(space, address, size, writes=writes)
 
-    def _limit(self, root: Root, size: int, *, writes: bool) -> str:
+    def _limit(self, root: Root, size: int) -> str:
         """Below this an access of so many bytes may begin."""
-        word = 2 if writes else 1
-        whole = self.slot(root, word)
-        key = self.slots.index(root), word, size
-        if key not in self._sizes:
-            name = self._sizes[key] = f"%limit.{key[0]}.{word}.{size}"
-            self.head.append(f"  {name} = call i64 @llvm.usub.sat.i64(i64 {whole}, i64 {size - 1})")
-        return self._sizes[key]
+        whole = self.slot(root, "size")
+        name = f"{whole}.{size}"
+        line = f"{name} = call i64 @llvm.usub.sat.i64(i64 {whole}, i64 {size - 1})"
+        if line not in self.head:
+            self.head.append(line)
+        return name
 
     def _askew(self, offset: str, limit: str, size: int) -> str:
         bad = self.op(f"icmp uge i64 {offset}, {limit}")
@@ -205,8 +235,7 @@ class Translator(Arithmetic):
         low = self.op(f"and i64 {offset}, {size - 1}")
         return self.op(f"or i1 {bad}, {self.op(f'icmp ne i64 {low}, 0')}")
 
-    def _within(self, address: str, base: str, limit: str, data: str, size: int) -> str:
-        offset = self.op(f"sub i64 {address}, {base}")
+    def _within(self, offset: str, limit: str, data: str, size: int) -> str:
         self.unless(self._askew(offset, limit, size), "fault.memory")
         return self.op(f"getelementptr i8, ptr {data}, i64 {offset}")
 
@@ -225,7 +254,7 @@ class Translator(Arithmetic):
             limit = self.op(f"call i64 @llvm.usub.sat.i64(i64 %F.dynamic, i64 {size - 1})")
         start = self.offsets[array.space][array.name]
         data = self.op(f"getelementptr i8, ptr %{array.space}, i64 {start}")
-        return self._within(address, str(base), limit, data, size)
+        return self._within(self.op(f"sub i64 {address}, {base}"), limit, data, size)
 
     def _found(self, space: str, address: str, size: int, *, writes: bool) -> str:
         """An access of which only the address says where it goes; the last array is tried first."""
@@ -282,11 +311,7 @@ class Translator(Arithmetic):
             places = []
             for k in range(len(registers)):
                 at = start + k * bits_of(kind) // 8
-                place = f"%P.{at}.{kind}"
-                if f"  {place} = load {LLVM[kind]}, ptr {place}.at" not in self.head:
-                    self.head.append(f"  {place}.at = getelementptr i8, ptr %F.params, i64 {at}")
-                    self.head.append(f"  {place} = load {LLVM[kind]}, ptr {place}.at")
-                self.write(registers[k], place, kind)
+                self.write(registers[k], self._parameter(at, kind), kind)
             return
         places = self._pieces(i, i.operands[1], len(registers), writes=False)
         loaded = [self.op(f"load {LLVM[kind]}, ptr {p}, align 1") for p in places]
