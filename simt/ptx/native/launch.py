@@ -25,13 +25,14 @@ from simt.ptx.native.scheduler import MASKS, Kernel
 from simt.ptx.native.translator import FAULTS, FRAME
 from simt.ptx.program import LaunchMemory, PtxProgram
 
-__all__ = ["launch_native"]
+__all__ = ["launch_native", "left_to_executor"]
 
 Triple = tuple[int, int, int]
 Array = np.ndarray[Any, Any]
 SHARES_EACH = 8  # parts of the grid for each worker
 FEW = 1 << 14  # threads; fewer are not worth a second core
 PART = 1 << 23  # bytes that one core copies at once
+left_to_executor: dict[str, str] = {}  # the kernels that always are, and why
 PRINTS = "trap"  # the fault of a thread that does what only the executor can
 
 
@@ -53,7 +54,7 @@ def launch_native(
         if common.fixed:
             return None
     except NotNative as reason:
-        native["left"] = str(reason)
+        _leave(program, str(reason))
         return None
     untyped: Any = program  # the machine takes both kinds
     saved = _copies(written_allocations(untyped, values))
@@ -61,7 +62,7 @@ def launch_native(
     if status:
         _put_back(saved)
         if status == FAULTS[PRINTS]:
-            native["left"] = "its threads print, allocate memory or trap"
+            _leave(program, "its threads print, allocate memory or trap")
         return None
     shared = code.kernel.sizes["shared"]
     if not noted or (grid, block) in native.setdefault("told", []):
@@ -75,6 +76,10 @@ def launch_native(
     )  # fmt: skip
     _put_back(saved if result.stopped else after)
     return None if result.stopped else result
+
+
+def _leave(program: PtxProgram, reason: str) -> None:
+    program.native["left"] = left_to_executor[program.source.name] = reason
 
 
 def _code(program: PtxProgram, block: Triple, *, even: bool) -> _Code:

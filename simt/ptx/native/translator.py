@@ -92,6 +92,13 @@ class Translator(Arithmetic):
         if operand in self.flat.widths:
             home = self.known.homes[operand]
             return self.bits(self.op(f'load {LLVM[home]}, ptr %"{operand}"'), home, kind)
+        if operand.startswith(("%clock", "%globaltimer")):
+            kind_of = "u64" if "64" in operand or "timer" in operand else "u32"
+            return self.bits(
+                self.bits(self.op("call i64 @llvm.readcyclecounter()"), "u64", kind_of),
+                kind_of,
+                kind,
+            )
         if SPECIAL.fullmatch(operand) or operand == "WARP_SZ":
             return self.bits(self._special(operand), "u32", kind)
         symbol = self._symbol(operand)
@@ -192,16 +199,16 @@ class Translator(Arithmetic):
         match = re.fullmatch(r"\[(%?[\w$]+)\s*(?:\+\s*(-?\w+))?\]", operand)
         if not match:
             raise NotNative(f"the address {operand}")
-        base, offset = match[1], int(match[2] or "0", 0)
+        base, further = match[1], int(match[2] or "0", 0)
         space = space_of(i)
         if base in self.arrays and space == "generic":
             space = self.arrays[base][1].space
         kind = "u64" if self.flat.widths.get(base, 64) == 64 else "u32"
         address = self.bits(self.read(base, kind), kind, "u64")
-        if offset:
-            address = self.op(f"add i64 {address}, {offset}")
+        if further:
+            address = self.op(f"add i64 {address}, {further}")
         roots = self.known.origins(base)
-        root = next(iter(roots)) if len(roots) == 1 else UNKNOWN
+        root: Root = next(iter(roots)) if len(roots) == 1 else UNKNOWN
         if root[0] == "symbol" and root[1] in self.arrays:
             return self._private(space, address, root[1], size)
         if root[0] == "symbol" and root[1] not in self.program.memory.allocations:
