@@ -1,5 +1,6 @@
 """Machine code of PTX leaves the bits that the executor leaves, and hands over what is wrong."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,12 +61,10 @@ def test_what_stops_a_launch_is_told_as_the_executor_tells_it(mistake: Mistake) 
         source = source.replace(old, new, 1)
     messages = []
     for fast in (True, False):
-        kernel = cpp(source)[mistake.kernel]
+        kernel, args = cpp(source)[mistake.kernel], classic.arguments()
+        run = partial(unchecked, kernel, classic.launch) if fast else kernel[classic.launch]
         with pytest.raises(simt.errors.KernelError) as raised:
-            if fast:
-                unchecked(kernel, classic.launch, *classic.arguments())
-            else:
-                kernel[classic.launch](*classic.arguments())
+            run(*args)
         messages.append(str(raised.value))
     assert messages[0] == messages[1]
     assert mistake.says in messages[0]
