@@ -95,18 +95,22 @@ class PreparedPtx(Prepared):
             Stop: it cannot go on.
         """
         assert self.marshalled is not None
+        result = None
         if not (self.hazards or current_seed() or keeps_going()):
             result = launch_native(self._program, *self.shape, self._values, self.sharedmem)
-            if result is not None:
-                self.marshalled.copy_back()
-                return result
-        observers = observers_of(
-            self._program, *self.shape, self._values, counters=self.counters,
-            recorder=self.recorder, hazards=self.hazards, further=further,
-        )  # fmt: skip
-        result = launch(
-            self._program, *self.shape, self._values, dynamic=self.sharedmem, observers=observers,
-            seed=current_seed(), keep_going=keeps_going(), machine=PtxMachine,
-        )  # fmt: skip
+        if result is None:
+            observers = observers_of(
+                self._program, *self.shape, self._values, counters=self.counters,
+                recorder=self.recorder, hazards=self.hazards, further=further,
+            )  # fmt: skip
+            result = launch(
+                self._program, *self.shape, self._values, dynamic=self.sharedmem,
+                observers=observers, seed=current_seed(), keep_going=keeps_going(),
+                machine=PtxMachine,
+            )  # fmt: skip
+        if not self.hazards:  # nobody has seen what was written
+            for _, view, written in self.arrays():
+                if written:
+                    view.allocation.written = None
         self.marshalled.copy_back()
         return result

@@ -12,7 +12,11 @@ from simt.ptx.native.emitter import FLOATS, LLVM, Emitter, NotNative, bits_of
 
 __all__ = ["Arithmetic"]
 
-TINY = {"f32": np.float32(np.finfo(np.float32).tiny), "f64": np.finfo(np.float64).tiny}
+TINY = {
+    "f16": np.finfo(np.float16).tiny,
+    "f32": np.float32(np.finfo(np.float32).tiny),
+    "f64": np.finfo(np.float64).tiny,
+}
 NUMPY = {"ex2": "exp2", "lg2": "log2", "sin": "sin", "cos": "cos", "tanh": "tanh"}
 COMPARE = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
            "lo": "ult", "ls": "ule", "hi": "ugt", "hs": "uge"}  # fmt: skip
@@ -76,7 +80,14 @@ class Arithmetic(Emitter):
         known = words - {"rn", "lo", "hi", "wide", "approx", "full", "ftz", "sat", "cc", "wrapping"}
         if kind in FLOATS:
             return self._of_floats(name, words, known, kind, values)
-        if kind not in LLVM or kind.endswith("x2") or kind in ("bf16", "tf32"):
+        if kind in ("f16x2", "bf16x2"):
+            halves = [[self._half(v, up, kind) for v in values] for up in (False, True)]
+            low, high = (self.arithmetic((*op[:-1], kind[:-2]), half) for half in halves)
+            return self.joined(low, high, kind)
+        if kind == "bf16":
+            wide = [self.from_bfloat16(v) for v in values]
+            return self.to_bfloat16(self.arithmetic((*op[:-1], "f32"), wide))
+        if kind not in LLVM or kind == "tf32":
             raise NotNative(".".join(op))
         special: Callable[..., str] | None = getattr(self, f"_op_{name}", None)
         if special is not None:
@@ -291,13 +302,59 @@ class Arithmetic(Emitter):
 
     # --- floats
 
+    def _half(self, value: str, up: bool, kind: str) -> str:
+        """One of the two numbers in a register."""
+        moved = self.op(f"lshr i32 {value}, 16") if up else value
+        return self.bits(self.op(f"trunc i32 {moved} to i16"), "b16", kind[:-2])
+
+    def joined(self, low: str, high: str, kind: str) -> str:
+        """Two numbers in one register."""
+        below, above = (
+            self._extended(self.bits(v, kind[:-2], "b16"), False, 16, 32) for v in (low, high)
+        )
+        return self.op(f"or i32 {self.op(f'shl i32 {above}, 16')}, {below}")
+
+    def from_bfloat16(self, value: str) -> str:
+        """The bits of a bfloat16 as a float32."""
+        bits = self.op(f"shl i32 {self._extended(value, False, 16, 32)}, 16")
+        return self.op(f"bitcast i32 {bits} to float")
+
+    def to_bfloat16(self, value: str) -> str:
+        """A float32 as the bits of the nearest even bfloat16."""
+        bits = self.op(f"bitcast float {value} to i32")
+        odd = self.op(f"and i32 {self.op(f'lshr i32 {bits}, 16')}, 1")
+        near = self.op(f"add i32 {self.op(f'add i32 {bits}, 32767')}, {odd}")
+        nan = self.op(f"fcmp uno float {value}, {value}")
+        chosen = self.select(nan, "i32", str(0x7FFF0000), near)
+        return self.op(f"trunc i32 {self.op(f'lshr i32 {chosen}, 16')} to i16")
+
+    def _to_half(self, value: str) -> str:
+        """A float64 as the nearest float16: by a float32 that is rounded to odd."""
+        near = self.rounded(value, "rz")
+        inexact = self.op(f"fcmp une double {self.op(f'fpext float {near} to double')}, {value}")
+        bits = self.op(f"bitcast float {near} to i32")
+        odd = self.op(f"or i32 {bits}, {self._extended(inexact, False, 1, 32)}")
+        nan = self.op(f"fcmp uno float {near}, {near}")
+        chosen = self.op(f"bitcast i32 {self.select(nan, 'i32', bits, odd)} to float")
+        return self.op(f"fptrunc float {chosen} to half")
+
     def _of_floats(
         self, name: str, words: set[str], known: set[str], kind: str, values: list[str]
     ) -> str:
         t, modes = LLVM[kind], known & MODES
         if "approx" in words or name in NUMPY:
             modes = set()
-        if known - MODES or kind == "f16" or (modes and kind != "f32"):
+        small = kind == "f16" and name not in (
+            "add",
+            "sub",
+            "mul",
+            "fma",
+            "min",
+            "max",
+            "neg",
+            "abs",
+        )
+        if known - MODES or small or (modes and kind != "f32"):
             raise NotNative(f"{name} of {kind}")
         if "ftz" in words:
             values = [self.flushed(v, kind) for v in values]
@@ -305,6 +362,10 @@ class Arithmetic(Emitter):
             result = self._directed(name, modes.pop(), values)
         elif name in ("add", "sub", "mul", "div"):
             result = self.op(f"f{name} {t} {values[0]}, {values[1]}")
+        elif name == "fma" and kind == "f16":  # as the executor: the sum is rounded as a float64
+            a, b, c = (self.op(f"fpext half {v} to double") for v in values[:3])
+            total = self.op(f"fadd double {self.op(f'fmul double {a}, {b}')}, {c}")
+            result = self._to_half(total)
         elif name in ("fma", "mad"):
             result = self.call("fma", t, *values[:3])
         elif name in ("min", "max"):
@@ -408,7 +469,7 @@ class Arithmetic(Emitter):
     def compare(self, op: tuple[str, ...], values: list[str]) -> str:
         """`setp` and `set`: whether a comparison holds."""
         word, kind = op[1], op[-1]
-        if kind not in LLVM or kind == "f16" or kind.endswith("x2") or kind == "bf16":
+        if kind not in LLVM or kind.endswith("x2") or kind == "bf16":
             raise NotNative(".".join(op))
         t, (a, b) = LLVM[kind], values[:2]
         if kind in FLOATS:
@@ -427,25 +488,31 @@ class Arithmetic(Emitter):
         """`cvt` of one number."""
         to, of = op[-2:]
         words = set(op[1:-2])
-        if words - {"rn", "ftz", "sat", *ROUND} - MODES or {to, of} - LLVM.keys() or (
-            {"bf16", "tf32", "f16x2", "bf16x2"} & {to, of}
-        ):  # fmt: skip
+        unknown = words - {"rn", "ftz", "sat", *ROUND} - MODES or {to, of} - LLVM.keys()
+        if unknown or {"tf32", "f16x2", "bf16x2"} & {to, of}:
             raise NotNative(".".join(op))
+        if of == "bf16":
+            return self.converted((*op[:-1], "f32"), self.from_bfloat16(value))
+        if to == "bf16":
+            if op[1:-2] != ("rn",) or of not in ("f32", "f16"):
+                raise NotNative(".".join(op))
+            wide = value if of == "f32" else self.op(f"fpext half {value} to float")
+            return self.to_bfloat16(wide)
         a, b = LLVM[of], LLVM[to]
         if of not in FLOATS and to not in FLOATS:
             if "sat" in words:
                 value, of = self._limited(value, of, to)
             return self.bits(value, of, to)
         if of not in FLOATS:
-            if words & MODES or to == "f16":
+            if words & MODES:
                 raise NotNative(".".join(op))
-            value = self.op(f"{'s' if of[0] == 's' else 'u'}itofp {a} {value} to {b}")
+            wide = "float" if to == "f16" else b
+            value = self.op(f"{'s' if of[0] == 's' else 'u'}itofp {a} {value} to {wide}")
+            value = self.cast("fptrunc", value, wide, b)
             return self.saturated(value, to) if "sat" in words else value
         if "ftz" in words and of == "f32":
             value = self.flushed(value, of)
         for word in words & ROUND.keys():
-            if of == "f16":
-                raise NotNative(".".join(op))
             value = self.call(ROUND[word], a, value)
         if to not in FLOATS:
             return self._to_whole(value, of, to)
@@ -457,12 +524,9 @@ class Arithmetic(Emitter):
         elif bits_of(of) < bits_of(to):
             value = self.op(f"fpext {a} {value} to {b}")
         elif bits_of(of) > bits_of(to):
-            if (of, to) == ("f64", "f16"):
-                raise NotNative(".".join(op))
-            value = self.op(f"fptrunc {a} {value} to {b}")
+            half = (of, to) == ("f64", "f16")
+            value = self._to_half(value) if half else self.op(f"fptrunc {a} {value} to {b}")
         if "sat" in words:
-            if to == "f16":
-                raise NotNative(".".join(op))
             value = self.saturated(value, to)
         return value
 

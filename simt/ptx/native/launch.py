@@ -31,6 +31,7 @@ Triple = tuple[int, int, int]
 Array = np.ndarray[Any, Any]
 SHARES_EACH = 8  # parts of the grid for each worker
 FEW = 1 << 14  # threads; fewer are not worth a second core
+MAX_REASON = 300  # characters of what LLVM says
 PART = 1 << 23  # bytes that one core copies at once
 left_to_executor: dict[str, str] = {}  # the kernels that always are, and why
 PRINTS = "trap"  # the fault of a thread that does what only the executor can
@@ -55,6 +56,9 @@ def launch_native(
             return None
     except NotNative as reason:
         _leave(program, str(reason))
+        return None
+    except RuntimeError as error:  # of LLVM's: what it cannot do, the executor can
+        _leave(program, " ".join(str(error).split())[:MAX_REASON])
         return None
     untyped: Any = program  # the machine takes both kinds
     saved = _copies(written_allocations(untyped, values))

@@ -540,7 +540,13 @@ class Translator(Arithmetic):
         self.write(i.operands[0], value, "u64")
 
     def _do_cvt(self, i: Instruction) -> None:
-        if len(i.operands) > 2 or i.op[-2].endswith("x2") or i.op[-1].endswith("x2"):
+        to, of = i.op[-2:]
+        if to in ("f16x2", "bf16x2") and of == "f32" and len(i.operands) == 3:
+            high, low = (self.converted((*i.op[:-2], to[:-2], of), self.read(o, of))
+                         for o in i.operands[1:])  # fmt: skip
+            self.write(i.operands[0], self.joined(low, high, to), "u32")
+            return
+        if len(i.operands) > 2 or to.endswith("x2") or of.endswith("x2"):
             raise NotNative(i.name)
         self.write(
             i.operands[0], self.converted(i.op, self.read(i.operands[1], i.op[-1])), i.op[-2]
@@ -575,7 +581,7 @@ class Translator(Arithmetic):
 
     def _do_set(self, i: Instruction) -> None:
         to, of = i.op[-2:]
-        if bits_of(to) != 32 or of == "f16" or of.endswith("x2"):
+        if bits_of(to) != 32 or of.endswith("x2"):
             raise NotNative(i.name)
         holds = self.compare(i.op, [self.read(o, of) for o in i.operands[1:3]])
         if len(i.operands) > 3:
