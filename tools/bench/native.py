@@ -146,7 +146,7 @@ def first() -> None:
 def _as_c(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.ctypes.data_as(ctypes.c_void_p)
-    return ctypes.c_float(value) if isinstance(value, np.float32) else value
+    return ctypes.c_float(float(value)) if isinstance(value, np.float32) else value
 
 
 def _seconds(call: Callable[[], object]) -> float:
