@@ -48,6 +48,7 @@ class Registers:
         self.homes = {n: f"u{b}" if b > 1 else "pred" for n, b in self.flat.widths.items()}
         self._defined = [self._written(i) for i in self.flat.code]
         self._read = [self._used(i) for i in self.flat.code]
+        self.used = {name for some in self._read for name in some}
         self._find_homes()
         self._find_anew()
         self._find_saved()

@@ -18,7 +18,7 @@ MASKS = ("ready", "done", "barrier", "warp", "turn", "exists")  # of each warp, 
 MOST_TURNS = 1 << 18  # of a block's threads that all wait: then nothing helps
 HALF = 1 << (LOCAL_BITS - 1)
 
-MOST_LOOPS = 6  # of the points of a kernel: each adds a loop to its code
+MOST_COPIED = 5_000  # instructions of the loops that follow each point of a kernel
 RUN = "define i64 @run(ptr noalias %frame, i64 %first, i64 %last) {\nentry:"
 LOOPS = """define internal i64 @threads(
   ptr noalias %frame, i32 %ctaid.x, i32 %ctaid.y, i32 %ctaid.z, ptr noalias %shared,
@@ -327,7 +327,8 @@ class Kernel(Translator):
         now, skipping = self._get(phase), self.op(f"load i1, ptr {skips}")
         handed = "ptr %frame, " + "".join(f"i32 %ctaid.{axis}, " for axis in "xyz")
         handed += "ptr %shared, ptr %F.local, ptr %F.state, ptr %said"
-        own = range(len(self.points) + 1 if len(self.points) <= MOST_LOOPS else 1)
+        size = len(self.points) * len(self.flat.code)
+        own = range(len(self.points) + 1 if size <= MOST_COPIED else 1)
         self.branch(skipping, "any", "whole")
         self.label("whole")
         targets = " ".join(f"i32 {k}, label %phase.{k}" for k in own)

@@ -32,6 +32,7 @@ FRAME = ("stop", "noted", "block", "bx", "by", "bz", "gx", "gy", "gz", "threads"
          "count", "shared", "local", "state", "points", "warps", "values", "masks", "tids",
          "published", "table", "slots", "addresses", "caches", "params", "spaces")  # fmt: skip
 FAULTS = {"memory": 2, "trap": 3, "barrier": 4, "mask": 5, "waits": 6}
+RMW = ("add", "and", "or", "xor", "min", "max")  # those that LLVM has and that commute
 NOTHING = ("membar", "fence", "nanosleep", "prefetch", "prefetchu", "pragma", "discard")
 BARRIER, WARP, TURN = 1, 2, 3  # kinds of points
 
@@ -78,7 +79,17 @@ class Translator(Arithmetic):
         self.head: list[str] = []  # what the function begins with
         self._anew = {id(i) for i in self.known.anew.values()}
         every = [i for i in self.flat.code if i.op[0] in ("atom", "red")]
-        self.in_order = self.flat.waits or any(space_of(i) != "shared" for i in every)
+        self.in_order = self.flat.waits or not all(
+            space_of(i) == "shared" or self._commutes(i) for i in every
+        )
+
+    def _commutes(self, i: Instruction) -> bool:
+        """Whether the order of an atomic operation among others does not matter."""
+        heard = i.op[0] == "atom" and i.operands[0] in self.known.used
+        return not heard and i.op[-1] not in FLOATS and self._operator(i) in RMW
+
+    def _operator(self, i: Instruction) -> str:
+        return next(word for word in i.op[::-1] if word in ATOMICS)
 
     # --- operands
 
@@ -367,8 +378,8 @@ class Translator(Arithmetic):
         self._atomic(i, "_", i.operands)
 
     def _atomic(self, i: Instruction, target: str, rest: tuple[str, ...]) -> None:
-        """No other worker comes between: see `in_order`."""
-        kind, name = i.op[-1], next(word for word in i.op[::-1] if word in ATOMICS)
+        """No other worker comes between, unless the order does not matter: see `in_order`."""
+        kind, name = i.op[-1], self._operator(i)
         floats = kind in FLOATS
         if "async" in i.op or "<" in "".join(rest) or kind.startswith(("f16", "bf16")) or (
             floats and name not in ("add", "exch")
@@ -376,6 +387,10 @@ class Translator(Arithmetic):
             raise NotNative(i.name)
         t, values = LLVM[kind], [self.read(o, kind) for o in rest[1:]]
         place = self.place(i, rest[0], bits_of(kind) // 8, writes=True)
+        if space_of(i) != "shared" and self._commutes(i):
+            sign = "u" if name in ("min", "max") and kind[0] != "s" else ""
+            self.op(f"atomicrmw {sign}{name} ptr {place}, {t} {values[0]} monotonic")
+            return
         old = self.op(f"load {t}, ptr {place}, align 1")
         if name == "exch":
             new = values[0]

@@ -133,3 +133,16 @@ def test_pointers_into_the_middle_of_an_array(offset: int) -> None:
     assert y.copy_to_host()[offset : offset + 32].tolist() == [
         2.0 * v for v in range(offset, offset + 32)
     ]
+
+
+def test_blocks_on_several_cores_count_together() -> None:
+    kernel = cpp("""__global__ void k(const unsigned char* a, int* bins, int* most) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        atomicAdd(&bins[a[i]], 1); atomicMax(most, i ^ 0x155); }""")["k"]
+    a = np.random.default_rng(2).integers(0, 8, 1 << 18).astype(np.uint8)
+    bins, most = np.zeros(8, np.int32), np.zeros(1, np.int32)
+    native = unchecked(kernel, (1 << 10, 256), a, bins, most)
+    (code,) = native.values()
+    assert not code.kernel.in_order
+    assert bins.tolist() == np.bincount(a).tolist()
+    assert most[0] == int((np.arange(1 << 18) ^ 0x155).max())
