@@ -15,8 +15,7 @@ from simt.ptx.program import PtxProgram
 
 __all__ = ["YIELD", "Flat", "flattened"]
 
-FAULTS = ("vprintf", "__assertfail", "malloc", "free")  # the executor carries out who comes there
-FAULT = Instruction(("trap",), ())
+FAULT = Instruction(("trap",), ())  # the executor carries out who comes there
 YIELD = Instruction(("yield",), ())  # lets the others of the block go on
 WORD = re.compile(r"%?[\w$]+")
 MAX_INSTRUCTIONS = 20_000
@@ -127,10 +126,10 @@ class _Copies:
         results = names(parts.pop(0).strip("()")) if parts[0].startswith("(") else []
         name = parts.pop(0)
         arguments = [a for a in names(parts[0].strip("()")) if a] if parts else []
-        if name in FAULTS:
+        if name not in self._functions:  # of the system, such as printf, or by address
             self._flat.code.append(replace(FAULT, guard=i.guard, negated=i.negated, line=i.line))
             return
-        if name not in self._functions or i.guard:
+        if i.guard:
             raise NotNative(f"the call {i}")
         callee = self._functions[name]
         if name in inside:

@@ -66,7 +66,7 @@ def launch_native(
     if status:
         _put_back(saved)
         if status == FAULTS[PRINTS]:
-            _leave(program, "its threads print, allocate memory or trap")
+            _leave(program, "its threads print, allocate memory, trap, or call by address")
         return None
     shared = code.kernel.sizes["shared"]
     if not noted or (grid, block) in native.setdefault("told", []):
