@@ -238,7 +238,7 @@ class Kernel(Translator):
         self.label("block")
         stop = self.op("load volatile i64, ptr %frame")
         self.unless(self.op(f"icmp ne i64 {stop}, 0"), "stopped")
-        self.do(f"store i64 {block}, ptr %F.block.at")
+        self.do(f"store volatile i64 {block}, ptr %F.block.at")
         row = self.op(f"udiv i64 {block}, %F.gx")
         places = {"x": self.op(f"urem i64 {block}, %F.gx"), "y": self.op(f"urem i64 {row}, %F.gy"),
                   "z": self.op(f"udiv i64 {row}, %F.gy")}  # fmt: skip
