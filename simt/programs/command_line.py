@@ -107,6 +107,11 @@ def carry_out(options: argparse.Namespace, run: Callable[[Launches], int]) -> in
     sys.stdout.flush()
     for sentence in launches.sentences():
         print(sentence, file=sys.stderr)
+    if options.fast:
+        from simt.ptx.native.launch import left_to_executor
+
+        for kernel, reason in left_to_executor.items():
+            print(f"{kernel} did not run as machine code, and is slow: {reason}", file=sys.stderr)
     if options.report is not None:
         launches.write(options.report)
     return status or int(options.sanitize and launches.errors > 0)

@@ -15,6 +15,7 @@ from simt.host.work.prepared import Prepared, arrays_of, observers_of
 from simt.machine.execution import LaunchResult, launch
 from simt.observers.observer import Observer
 from simt.ptx.machine import PtxMachine
+from simt.ptx.native.launch import launch_native
 from simt.ptx.program import PtxProgram
 
 __all__ = ["PreparedPtx", "PtxListing"]
@@ -94,13 +95,22 @@ class PreparedPtx(Prepared):
             Stop: it cannot go on.
         """
         assert self.marshalled is not None
-        observers = observers_of(
-            self._program, *self.shape, self._values, counters=self.counters,
-            recorder=self.recorder, hazards=self.hazards, further=further,
-        )  # fmt: skip
-        result = launch(
-            self._program, *self.shape, self._values, dynamic=self.sharedmem, observers=observers,
-            seed=current_seed(), keep_going=keeps_going(), machine=PtxMachine,
-        )  # fmt: skip
+        result = None
+        if not (self.hazards or current_seed() or keeps_going()):
+            result = launch_native(self._program, *self.shape, self._values, self.sharedmem)
+        if result is None:
+            observers = observers_of(
+                self._program, *self.shape, self._values, counters=self.counters,
+                recorder=self.recorder, hazards=self.hazards, further=further,
+            )  # fmt: skip
+            result = launch(
+                self._program, *self.shape, self._values, dynamic=self.sharedmem,
+                observers=observers, seed=current_seed(), keep_going=keeps_going(),
+                machine=PtxMachine,
+            )  # fmt: skip
+        if not self.hazards:  # nobody has seen what was written
+            for _, view, written in self.arrays():
+                if written:
+                    view.allocation.written = None
         self.marshalled.copy_back()
         return result

@@ -110,6 +110,7 @@ class PtxProgram:
         self.reached: dict[str, Allocation] = {}  # through pointers that lie in memory
         self.fetched: dict[str, Allocation] = {}  # through texture objects
         self._codes: dict[bool, dict[str, Code]] = {}
+        self.native: dict[Any, Any] = {}  # machine code by the block's shape, or why there is none
 
     @property
     def captured(self) -> list[View]:

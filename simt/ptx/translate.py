@@ -25,7 +25,7 @@ from simt.ptx.mbarriers import MbarrierInstructions
 from simt.ptx.parse import WINDOWS, Function, Instruction, is_register, names, not_covered, space_of
 from simt.ptx.tensor_cores import TensorCores
 
-__all__ = ["Block", "Code", "translated"]
+__all__ = ["NO_RESULT", "Block", "Code", "number", "result_kind", "translated"]
 
 Symbols = Callable[[str], int | None]  # the address of a symbol, if it is one
 SPECIAL = re.compile(
@@ -85,7 +85,7 @@ def translated(function: Function, symbols: Symbols, unit: int, *, counting: boo
     return _Translator(function, symbols, unit, counting).code()
 
 
-def _result_kind(i: Instruction) -> str:
+def result_kind(i: Instruction) -> str:
     """The type of what an instruction gives."""
     name, kind = i.op[0], i.op[-1]
     if name == "setp" or (name == "vote" and "ballot" not in i.op):
@@ -168,7 +168,7 @@ class _Translator(TensorCores, MbarrierInstructions):
             if names(i.operands[0])[0] != name and not i.operands[0].startswith("<"):
                 kind = "pred"
         else:
-            kind = _result_kind(i)
+            kind = result_kind(i)
         size = 8 * np.dtype(TYPES[kind]).itemsize if kind != "pred" else 0
         if width == 0:
             kind = "pred"
@@ -293,7 +293,7 @@ class _Translator(TensorCores, MbarrierInstructions):
             value = f"({operands[0]} * {operands[1]} + {operands[2]})"
         else:
             value = f"{self._object_name(function)}({', '.join(operands)})"
-        self.write(i.operands[0], value, _result_kind(i), flops=self._flops(i))
+        self.write(i.operands[0], value, result_kind(i), flops=self._flops(i))
 
     def _with_carry(self, i: Instruction) -> None:
         """Numbers of several registers: one instruction carries into the next."""
@@ -344,7 +344,7 @@ class _Translator(TensorCores, MbarrierInstructions):
         address = self._symbols(operand)
         if address is not None:
             return self._constant(np.uint64(address % (1 << 64)).astype(TYPES[kind]), kind)
-        return self._constant(_number(operand, kind), kind)
+        return self._constant(number(operand, kind), kind)
 
     def raw(self, operand: str) -> str:
         """A register as it is stored, for an address."""
@@ -436,7 +436,7 @@ class _Translator(TensorCores, MbarrierInstructions):
         self.write(i.operands[0], value, "s64")
 
     def _do_cvt(self, i: Instruction) -> None:
-        to, of = _result_kind(i), i.op[-1]
+        to, of = result_kind(i), i.op[-1]
         if i.op[-2].endswith("x2") or len(i.operands) > 2:
             kind = "s32" if "pack" in i.op else TYPE_OF_PAIR.get(of, of)
             values = ", ".join(self.read(o, kind) for o in i.operands[1:])
@@ -762,7 +762,7 @@ def _viewed(value: str, of: str, to: str, *, fresh: bool = False) -> str:
     return f"{bits}.astype('{wide}').view('{b.str[1:]}')"
 
 
-def _number(text: str, kind: str) -> Any:
+def number(text: str, kind: str) -> Any:
     """A number as PTX writes it: -3, 0x1f, 0f3F800000 (the bits of a float32)."""
     dtype = np.dtype(TYPES[kind])
     if text[:2] in ("0f", "0F"):

@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from tools.bench.native import BOUNDS, native
+
 __all__ = ["main"]
 
 TILE = 16
@@ -369,6 +371,9 @@ def main(arguments: list[str] | None = None) -> int:
         row(f"{name} product {LARGE}², unchecked, against the loop", large[name], "x",
             f"≤ {most}", large[name] <= most)  # fmt: skip
     row(f"plain, tiled matmul {LARGE}²", large["plain"], "s", "< 4", large["plain"] < 4)
+    for name, value in native().items():
+        unit = "s" if name in ("first", "kept") else "x"
+        row(f"C++ as machine code, {name}", value, unit, f"≤ {BOUNDS[name]}", value <= BOUNDS[name])
     for n in (10**4, 10**5, 10**6, 10**7):
         seconds, megabytes = bench.large(matmul=False, n=n)
         last = n == 10**7

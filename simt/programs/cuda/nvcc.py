@@ -12,9 +12,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
+from simt.core.folder import cache_folder
 from simt.cpp.compiler import ARCHITECTURE
 from simt.errors import KernelError, MissingPackage
 from simt.programs.cuda.errors import NATIVE
@@ -77,14 +77,11 @@ def runtime_library() -> Path:
         raise MissingPackage(fault or "nvcc is not here")
     parts = [*sorted(NATIVE.iterdir()), Path(__file__)]
     key = hashlib.sha256(b"".join(part.read_bytes() for part in parts) + str(nvcc).encode())
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simt"
-    with suppress(OSError):
-        cache.mkdir(parents=True, exist_ok=True)
-    if not os.access(cache, os.W_OK):  # as where a grader keeps a program from its home
-        cache = Path(tempfile.gettempdir()) / f"simt-{os.getuid()}"
-        cache.mkdir(mode=0o700, exist_ok=True)
-        if cache.stat().st_uid != os.getuid():  # what lies there would be run
-            raise MissingPackage(f"{cache} is somebody else's: let XDG_CACHE_HOME name a folder")
+    cache = cache_folder()
+    if cache is None:  # what lies there would be run
+        raise MissingPackage(
+            "the folder for compiled files is somebody else's: let XDG_CACHE_HOME name one"
+        )
     folder = cache / f"cudart-{key.hexdigest()[:16]}"
     if (folder / "libcudart.so").exists():
         return folder

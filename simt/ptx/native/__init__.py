@@ -1,0 +1,1 @@
+"""PTX as machine code of this computer, made by LLVM: launches of which only the result counts."""

@@ -1,0 +1,158 @@
+"""A kernel with the functions that it calls as one list of instructions.
+
+A called function stands in the place of its call, under names of its own; what is handed over to
+it and back are registers.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from simt.ptx.native.emitter import NotNative, bits_of
+from simt.ptx.parse import Function, Instruction, is_register, names, space_of
+from simt.ptx.program import PtxProgram
+
+__all__ = ["YIELD", "Flat", "flattened"]
+
+FAULT = Instruction(("trap",), ())  # the executor carries out who comes there
+YIELD = Instruction(("yield",), ())  # lets the others of the block go on
+WORD = re.compile(r"%?[\w$]+")
+MAX_INSTRUCTIONS = 20_000
+
+
+@dataclass
+class Flat:
+    """Instructions, where labels are, the bits of registers, and the targets of `brx.idx`."""
+
+    code: list[Instruction] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+    widths: dict[str, int] = field(default_factory=dict)
+    tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    waits: bool = False  # whether a thread may wait for what others do
+
+
+def flattened(program: PtxProgram) -> Flat:
+    """A program's kernel.
+
+    Raises:
+        NotNative: it calls what has no place in such a list.
+    """
+    flat = Flat()
+    copies = _Copies(program, flat)
+    copies.add(program.function, "", {}, ())
+    variables = {at.split("$$")[0] for at in copies.given}
+    if any(at.split("$$")[0] in variables for at in copies.taken - copies.given):
+        raise NotNative("a parameter of which a function reads parts")
+    return flat
+
+
+class _Copies:
+    def __init__(self, program: PtxProgram, flat: Flat) -> None:
+        self._functions, self._flat, self._count = program.module.functions, flat, 0
+        self._own = {p.name for p in program.function.params}
+        self.given: set[str] = set()  # registers that stand for what is handed over
+        self.taken: set[str] = set()
+
+    def add(
+        self, function: Function, mark: str, handed: dict[str, str], inside: tuple[str, ...]
+    ) -> None:
+        """A function's instructions; `mark` ends its names, `handed` are its parameters'."""
+        flat, code = self._flat, function.instructions
+        targets: dict[int, list[str]] = {}
+        for label, at in function.labels.items():
+            targets.setdefault(at, []).append(label + mark)
+        flat.tables.update(
+            {n + mark: tuple(t + mark for t in table) for n, table in function.tables.items()}
+        )
+        turns = _turns(function)
+        flat.waits |= bool(turns)
+
+        def own(word: re.Match[str]) -> str:
+            name = word[0]
+            if is_register(function, name):
+                flat.widths[name + mark] = function.width(name) or 1
+                return name + mark
+            return name + mark if name in function.labels or name in function.tables else name
+
+        for at, plain in enumerate(code):
+            for label in targets.get(at, ()):
+                flat.labels[label] = len(flat.code)
+            if len(flat.code) > MAX_INSTRUCTIONS:
+                raise NotNative(f"more than {MAX_INSTRUCTIONS:,} instructions")
+            operands = tuple(WORD.sub(own, o) for o in plain.operands)
+            guard = plain.guard and WORD.sub(own, plain.guard)
+            i = replace(plain, operands=operands, guard=guard)
+            shared = i.op[0] == "st" and "volatile" in i.op and space_of(i) != "global"
+            flat.waits |= shared
+            flat.code += [YIELD] if at in turns or shared else []
+            if i.op[0] == "call":
+                self._call(function, i, mark, handed, (*inside, function.name))
+            elif i.op[0] in ("ld", "st") and "param" in i.op:
+                self._pass(i, mark, handed)
+            elif i.op[0] == "ret" and mark:
+                flat.code.append(replace(i, op=("bra",), operands=(f"end{mark}",)))
+            else:
+                flat.code.append(i)
+            flat.code += [YIELD] if shared else []
+        for label in targets.get(len(code), ()):
+            flat.labels[label] = len(flat.code)
+        if mark:
+            flat.labels[f"end{mark}"] = len(flat.code)
+
+    def _pass(self, i: Instruction, mark: str, handed: dict[str, str]) -> None:
+        """A parameter that is read or set: of a call a register, of the kernel as it is."""
+        load = i.op[0] == "ld"
+        match = re.fullmatch(r"\[?([\w$]+)(?:\+(\d+))?\]?", i.operands[0 if not load else 1])
+        if match is None:
+            raise NotNative(f"the address of {i}")
+        name, start = match[1], int(match[2] or 0)
+        if load and not mark and name in self._own:
+            self._flat.code.append(i)
+            return
+        place, kind = handed.get(name, name + mark), i.op[-1]
+        for k, register in enumerate(names(i.operands[0 if load else 1])):
+            at = f"{place}$${start + k * bits_of(kind) // 8}$${bits_of(kind)}"
+            self._flat.widths[at] = bits_of(kind)
+            (self.taken if load else self.given).add(at)
+            pair = (register, at) if load else (at, register)
+            self._flat.code.append(replace(i, op=("mov", kind), operands=pair))
+
+    def _call(
+        self, caller: Function, i: Instruction, mark: str, handed: dict[str, str],
+        inside: tuple[str, ...],
+    ) -> None:  # fmt: skip
+        parts = [o.strip() for o in re.split(r",(?![^()]*\))", ", ".join(i.operands))]
+        results = names(parts.pop(0).strip("()")) if parts[0].startswith("(") else []
+        name = parts.pop(0)
+        arguments = [a for a in names(parts[0].strip("()")) if a] if parts else []
+        if name not in self._functions:  # of the system, such as printf, or by address
+            self._flat.code.append(replace(FAULT, guard=i.guard, negated=i.negated, line=i.line))
+            return
+        if i.guard:
+            raise NotNative(f"the call {i}")
+        callee = self._functions[name]
+        if name in inside:
+            raise NotNative(f"{name}, which calls itself")
+        self._count += 1
+
+        def place(variable: str) -> str:
+            return handed.get(variable, variable + mark)
+
+        inner = {p.name: place(a) for p, a in zip(callee.params, arguments, strict=True)}
+        inner |= {r: place(a) for r, a in zip(callee.results, results, strict=False)}
+        self.add(callee, f"$${self._count}", inner, inside)
+
+
+def _turns(function: Function) -> set[int]:
+    """The backward jumps of loops in which a thread may wait for what others write."""
+    code = function.instructions
+
+    def strong(i: Instruction) -> bool:
+        reads = i.op[0] == "ld" and {"volatile", "relaxed", "acquire"} & set(i.op)
+        return bool(reads) or (i.op[0] == "atom" and i.operands[0] != "_")
+
+    waiting = [k for k, i in enumerate(code) if strong(i)]
+    jumps = {k: function.labels.get(i.operands[0], k + 1) for k, i in enumerate(code)
+             if i.op[0] == "bra"}  # fmt: skip
+    return {k for k, to in jumps.items() if any(to <= at < k for at in waiting)}

@@ -1,0 +1,148 @@
+"""Machine code of PTX leaves the bits that the executor leaves, and hands over what is wrong."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import simt
+from simt.core import limits
+from simt.cpp import cpp
+from simt.cpp.module import CppKernel
+
+from ..cpp import classics_numbers, classics_sequences
+from ..cpp.classics import CLASSICS, MISTAKES, Mistake
+
+assert classics_numbers.add is classics_sequences.add  # both have filled the lists
+
+pytestmark = [
+    pytest.mark.usefixtures("_nvrtc"),
+    pytest.mark.filterwarnings("ignore::simt.SimtWarning"),
+]
+
+LEFT: dict[str, str] = {}  # to the executor, and why
+ANY_ORDER = {"bfs"}  # more than one result is right
+
+
+def unchecked(kernel: CppKernel, launch: Any, *args: Any) -> dict[str, Any]:
+    """A launch by machine code; what is known of it."""
+    with simt.unchecked():
+        kernel[launch](*args)
+    native: dict[str, Any] = kernel.program.native
+    return native
+
+
+@pytest.mark.parametrize("name", CLASSICS)
+def test_a_classic_leaves_the_same_bits(name: str) -> None:
+    classic = CLASSICS[name]
+    left, wanted = classic.arguments(), classic.arguments()
+    kernel, other = (cpp(classic.source)[name] for _ in range(2))
+    if classic.cooperative:
+        kernel, other = kernel.cooperative, other.cooperative
+    native = unchecked(kernel, classic.launch, *left)
+    assert LEFT.get(name, "grid" if classic.cooperative else "") in native.get("left", "")
+    assert ("left" in native) == (name in LEFT or classic.cooperative), native
+    if name in ANY_ORDER:
+        result = classic.result(*classic.arguments())
+        np.testing.assert_allclose(left[-1], result, rtol=classic.rtol, atol=classic.rtol)
+        return
+    other[classic.launch](*wanted)
+    for mine, its in zip(left, wanted, strict=True):
+        assert np.asarray(mine).tobytes() == np.asarray(its).tobytes()
+
+
+STOPS = [m for m in MISTAKES if m.kind in ("out-of-bounds", "barrier-divergence", "misaligned")]
+
+
+@pytest.mark.parametrize("mistake", STOPS, ids=lambda m: f"{m.kernel}-{m.kind}")
+def test_what_stops_a_launch_is_told_as_the_executor_tells_it(mistake: Mistake) -> None:
+    classic, source = CLASSICS[mistake.kernel], CLASSICS[mistake.kernel].source
+    for old, new in mistake.edits.items():
+        source = source.replace(old, new, 1)
+    messages = []
+    for fast in (True, False):
+        kernel, args = cpp(source)[mistake.kernel], classic.arguments()
+        run = partial(unchecked, kernel, classic.launch) if fast else kernel[classic.launch]
+        with pytest.raises(simt.errors.KernelError) as raised:
+            run(*args)
+        messages.append(str(raised.value))
+    assert messages[0] == messages[1]
+    assert mistake.says in messages[0]
+
+
+def test_what_an_unchecked_launch_has_written_is_written() -> None:
+    module = cpp("""
+    __global__ void fill(float* a) { a[threadIdx.x] = 1; }
+    __global__ void take(const float* a, float* b) { if (a[threadIdx.x] > 0) b[threadIdx.x] = 2; }
+    """)
+    a, b = (simt.cuda.device_array(32, np.float32) for _ in range(2))
+    with simt.unchecked():
+        module["fill"][1, 32](a)
+    report = simt.xray(module["take"])[1, 32](a, b)
+    assert report.ok, report
+
+
+def test_a_launch_that_prints_and_one_that_traps_are_the_executors(capsys: Any) -> None:
+    kernel = cpp("""#include <cstdio>
+    __global__ void k(int* a) { if (a[threadIdx.x]) printf("%d\\n", threadIdx.x); else a[0] = 3; }
+    """)["k"]
+    a = np.array([0, 0, 7, 0], np.int32)
+    native = unchecked(kernel, (1, 4), a)
+    assert capsys.readouterr().out == "2\n"
+    assert "print" in native["left"]
+    assert a.tolist() == [3, 0, 7, 0]
+
+
+def test_lanes_that_wait_for_each_other_go_on_in_turns() -> None:
+    source = """
+    __global__ void lock(int* mutex, int* total) {
+        while (atomicCAS(mutex, 0, 1)) {}
+        __threadfence();
+        *(volatile int*)total += 1;
+        __threadfence();
+        atomicExch(mutex, 0);
+    }
+    __global__ void wait(volatile int* flag, int* out) {
+        if (threadIdx.x == 0) while (!*flag) {}
+        if (threadIdx.x == 40) { *flag = 1; }
+        out[threadIdx.x] = threadIdx.x;
+    }"""
+    module = cpp(source)
+    mutex, total = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    assert "left" not in unchecked(module["lock"], (3, 64), mutex, total)
+    assert total[0] == 192
+    out = np.zeros(64, np.int32)
+    assert "left" not in unchecked(module["wait"], (1, 64), np.zeros(1, np.int32), out)
+    assert out.tolist() == list(range(64))
+
+
+def test_an_endless_loop_is_the_executors_to_tell(monkeypatch: Any) -> None:
+    monkeypatch.setattr(limits, "SECONDS", 1.0)
+    kernel = cpp("__global__ void k(int* a) { while (a[1] == 0) a[0] = 1; }")["k"]
+    with pytest.raises(simt.errors.KernelError, match="waits|never|endless|ends"):
+        unchecked(kernel, (1, 1), np.zeros(2, np.int32))
+
+
+@pytest.mark.parametrize("offset", [0, 1])
+def test_pointers_into_the_middle_of_an_array(offset: int) -> None:
+    kernel = cpp("""__global__ void k(const float* x, float* y, int n) {
+        int i = threadIdx.x; if (i < n) y[i] = 2 * x[i]; }""")["k"]
+    x, y = simt.cuda.to_device(np.arange(33, dtype=np.float32)), simt.cuda.device_array(33, "f4")
+    assert "left" not in unchecked(kernel, (1, 32), x[offset:], y[offset:], 32)
+    assert y.copy_to_host()[offset : offset + 32].tolist() == [
+        2.0 * v for v in range(offset, offset + 32)
+    ]
+
+
+def test_blocks_on_several_cores_count_together() -> None:
+    kernel = cpp("""__global__ void k(const unsigned char* a, int* bins, int* most) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        atomicAdd(&bins[a[i]], 1); atomicMax(most, i ^ 0x155); }""")["k"]
+    a = np.random.default_rng(2).integers(0, 8, 1 << 18).astype(np.uint8)
+    bins, most = np.zeros(8, np.int32), np.zeros(1, np.int32)
+    native = unchecked(kernel, (1 << 10, 256), a, bins, most)
+    (code,) = native.values()
+    assert not code.kernel.in_order
+    assert bins.tolist() == np.bincount(a).tolist()
+    assert most[0] == int((np.arange(1 << 18) ^ 0x155).max())
