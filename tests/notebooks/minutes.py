@@ -115,7 +115,7 @@ def exercise(stub: NotebookNode, check: NotebookNode) -> tuple[str, float]:
     written = max(lines(solution) - given, 0)
     if given > 5 and 2 * written <= given:
         return "mend", MEND
-    if "cuda.jit" in solution or "__global__" in solution:
+    if any(mark in solution for mark in ("cuda.jit", "triton.jit", "__global__")):
         return "kernel", KERNEL[0] + KERNEL[1] * written
     if written <= 2:
         return "formula", FORMULA
