@@ -9,11 +9,11 @@ import types
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partialmethod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpulearn.errors import BadInput
 from gpulearn_lessons.frameworks import availability
 from gpulearn_lessons.frameworks.processes import CallResult, run_or_recall
 from simt.observers.traffic import SECTOR
@@ -49,10 +49,14 @@ def triton_interpreter() -> tuple[Any, Any]:
     import triton
     import triton.language as tl
     from triton.runtime.interpreter import InterpretedFunction
+    from triton.runtime.jit import JITFunction
 
-    if not isinstance(tl.sum, InterpretedFunction):
-        raise BadInput("Triton is loaded as a compiler: restart the kernel and begin again here.")
     InterpretedFunction.__wrapped__ = property(lambda kernel: kernel.fn)  # `inspect` follows it
+    for place in (tl, tl.standard, tl.tensor):  # torch may have imported it, to compile
+        for name, function in vars(place).copy().items():
+            if isinstance(function, JITFunction):
+                kernel = InterpretedFunction(function.fn)
+                setattr(place, name, partialmethod(kernel) if place is tl.tensor else kernel)
     return triton, tl
 
 

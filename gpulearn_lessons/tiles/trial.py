@@ -48,4 +48,5 @@ def tile_exercise(
         run=run,
         expect=expect,
         missing=lambda: availability.missing(["triton"]).rstrip(".") or None,
+        by_hand=False,  # the answer is launched, not called
     )
