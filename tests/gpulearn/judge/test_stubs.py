@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpulearn.judge.catalogue import find
 from gpulearn.judge.stubs import is_stub, notebook_source, same_code
 from tests.support.edits import edited
 from tests.support.stub_drift import altered, drift
