@@ -1,7 +1,7 @@
-"""Keeps what functions of A and 22 return in TensorFlow and JAX, which travels with the package.
+"""Keeps what A and 22 find in TensorFlow and JAX and B in Triton, which travels with the package.
 
-`python -m tools.frameworks`, where the extra `frameworks` is installed, runs notebook A and what
-22 asks of TensorFlow, and records each call anew.
+`python -m tools.frameworks`, where the extra `frameworks` is installed, runs notebooks A and B
+and what 22 asks of TensorFlow, and records each call anew.
 """
 
 from __future__ import annotations
@@ -15,25 +15,26 @@ import nbformat.v4
 from nbclient import NotebookClient
 
 from gpulearn_lessons.broken_tutorials.mirrored_strategy import observe
-from gpulearn_lessons.frameworks.availability import missing
+from gpulearn_lessons.frameworks.availability import FRAMEWORKS, missing
 from gpulearn_lessons.frameworks.processes import run
 from gpulearn_lessons.frameworks.recordings import FILE, NOTE
 
 __all__ = ["main"]
 
-NOTEBOOK = Path(__file__).resolve().parents[1] / "notebooks" / "A_frameworks.ipynb"
+NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 
 
 def main() -> None:
-    """Run the notebook, and put what was recorded into the place of the old recordings."""
-    if absent := missing():
+    """Run the notebooks, and put what was recorded into the place of the old recordings."""
+    if absent := missing([*FRAMEWORKS]):
         raise SystemExit(f"Nothing was recorded: {absent}")
-    notebook = nbformat.v4.reads(NOTEBOOK.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder:
         new = Path(folder) / "recorded.json"
-        client = NotebookClient(notebook, timeout=600, kernel_name="python3")
         os.environ[NOTE] = str(new)
-        client.execute(cwd=str(NOTEBOOK.parent), env={**os.environ})
+        for path in (NOTEBOOKS / "A_frameworks.ipynb", NOTEBOOKS / "B_tiles.ipynb"):
+            notebook = nbformat.v4.reads(path.read_text(encoding="utf-8"))
+            client = NotebookClient(notebook, timeout=600, kernel_name="python3")
+            client.execute(cwd=str(NOTEBOOKS), env={**os.environ})
         run("tensorflow", observe)
         recordings = json.loads(new.read_text(encoding="utf-8"))
     FILE.write_text(json.dumps(recordings, indent=1) + "\n", encoding="utf-8")

@@ -106,9 +106,9 @@ def cell_source(answer: Any) -> str:
 
 
 def notebook_source(function: Any, decorators: bool = True) -> str:
-    """The source of a function without docstring and type hints, and of its decorators `cuda.jit`.
+    """The source of a function without docstring and type hints other than `tl.constexpr`.
 
-    Without `decorators` that one is left out too.
+    Of its decorators only `cuda.jit` and `triton.jit` stay; without `decorators` they go too.
     """
     source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
     node = ast.parse(source).body[0]
@@ -119,7 +119,8 @@ def notebook_source(function: Any, decorators: bool = True) -> str:
         assert isinstance(node, ast.FunctionDef)
     first = node.body[0]
     has_docstring = ast.get_docstring(node) is not None
-    shown = [d for d in map(ast.unparse, node.decorator_list) if d.startswith("cuda.jit")]
+    kept = ("cuda.jit", "triton.jit")
+    shown = [d for d in map(ast.unparse, node.decorator_list) if d.startswith(kept)]
     head = [f"@{d}" for d in shown if decorators] + [_signature(node)]
     code = source.splitlines()
     for inner in reversed([n for n in ast.walk(node) if isinstance(n, ast.FunctionDef)][1:]):
@@ -136,8 +137,8 @@ def _signature(node: ast.FunctionDef) -> str:
 
 
 def without_hints(args: ast.arguments) -> ast.arguments:
-    """Take the type hints off a function's parameters, in place."""
+    """Take the type hints off a function's parameters, in place; Triton's constants keep theirs."""
     for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]:
-        if arg is not None:
+        if arg is not None and "constexpr" not in ast.unparse(arg.annotation or arg):
             arg.annotation = None
     return args

@@ -11,10 +11,11 @@ from gpulearn import require
 FRAMEWORKS = {
     "tensorflow": ("tensorflow", "tensorflow-cpu", "tensorflow-macos"),
     "jax": ("jax",),
+    "triton": ("triton",),  # for notebook B
 }
 
 
-def missing(frameworks: Sequence[str] = tuple(FRAMEWORKS)) -> str:
+def missing(frameworks: Sequence[str] = ("tensorflow", "jax")) -> str:
     """Say in one sentence which frameworks are not installed and what brings them; "" if none.
 
     Nothing is imported: TensorFlow alone would take ten seconds.

@@ -25,7 +25,7 @@ from gpulearn.errors import BadInput, RankError
 from gpulearn_lessons.frameworks import availability, recordings
 
 DEVICES = {"tensorflow": 2, "jax": 8}  # parts of this CPU that count as devices of their own
-NAMES = {"tensorflow": "TensorFlow", "jax": "JAX"}
+NAMES = {"tensorflow": "TensorFlow", "jax": "JAX", "triton": "Triton"}
 SECONDS = 300.0  # that a call may take
 MAX_LINES = 6  # of what a process wrote on stderr before it died
 

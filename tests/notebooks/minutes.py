@@ -118,7 +118,7 @@ def exercise(stub: NotebookNode, check: NotebookNode, task: str) -> tuple[str, f
     if given > 5 and 2 * written <= given:
         mistakes = max([2, *(n for words, n in MISTAKES.items() if words in task)])
         return "mend", MEND + MISTAKE * (mistakes - 2)
-    if "cuda.jit" in solution or "__global__" in solution:
+    if any(mark in solution for mark in ("cuda.jit", "triton.jit", "__global__")):
         return "kernel", KERNEL[0] + KERNEL[1] * written
     if written <= 2:
         return "formula", FORMULA

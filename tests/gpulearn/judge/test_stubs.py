@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpulearn.judge.catalogue import find
 from gpulearn.judge.stubs import is_stub, notebook_source, same_code
 from tests.support.edits import edited
 from tests.support.stub_drift import altered, drift
@@ -129,3 +130,9 @@ def test_a_body_on_the_line_of_its_def_is_read():
     def short(a: int): return a + 1
     # fmt: on
     assert notebook_source(short) == "def short(a):\n    return a + 1"
+
+
+def test_a_kernel_in_triton_keeps_its_decorator_and_its_constants():
+    source = notebook_source(find("softmax_tile").reference)
+    head = "@triton.jit\ndef softmax_tile(scores, out, columns, BLOCK: tl.constexpr):\n"
+    assert source.startswith(head)
