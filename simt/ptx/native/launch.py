@@ -101,11 +101,8 @@ def _copies(allocations: list[Allocation]) -> dict[Allocation, Array]:
         for a, copy in copies.items()
         for k in range(0, a.data.size, PART)
     ]
-    if len(parts) < 2:
-        for part in parts:
-            np.copyto(*part)
-    else:
-        list(_pool(os.getpid()).map(lambda part: np.copyto(*part), parts))
+    each = map if len(parts) < 2 else _pool(os.getpid()).map
+    list(each(lambda part: np.copyto(*part), parts))
     return copies
 
 
@@ -199,10 +196,8 @@ class _Common:
             slots.append(slot)
             addresses.append(pointer)
         self.even = not any(into % 16 for into, _, _ in slots)
-        self.slots, self.addresses = (
-            np.array(slots[1:], np.int64),
-            np.array(addresses[1:], np.uint64),
-        )
+        self.slots = np.array(slots[1:], np.int64)
+        self.addresses = np.array(addresses[1:], np.uint64)
         x, y, z = (np.arange(n) for n in kernel.block)
         tids = x[None, None, :] | y[None, :, None] << 11 | z[:, None, None] << 22
         self.tids = tids.ravel().astype(np.int32)

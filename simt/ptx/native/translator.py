@@ -40,9 +40,7 @@ BARRIER, WARP, TURN = 1, 2, 3  # kinds of points
 class Translator(Arithmetic):
     """The text of one kernel's thread; `scheduler` makes a function of it."""
 
-    def __init__(
-        self, program: PtxProgram, block: tuple[int, int, int], *, even: bool
-    ) -> None:  # fmt: skip
+    def __init__(self, program: PtxProgram, block: tuple[int, int, int], *, even: bool) -> None:
         super().__init__()
         self.program = program
         self.even = even  # pointers lead to multiples of 16 bytes
