@@ -17,7 +17,7 @@ from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.judge.isolation import borrowing, undisturbed
 from gpulearn.require import shorten
 
-COLOURS = re.compile(r"\x1b\[[0-9;]*m")  # in which torch writes some of its messages
+COLORS = re.compile(r"\x1b\[[0-9;]*m")  # in which torch writes some of its messages
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def _unchanged(before: Any, after: Any) -> bool:
 def _sentence_of(error: BaseException, answer: Answer) -> str:
     """What an exception says, and in which line of the answer it was raised."""
     try:
-        plain = COLOURS.sub("", str(error))
+        plain = COLORS.sub("", str(error))
         message = shorten(plain.strip().partition("\n")[0], 120)
     except Exception:
         message = ""
