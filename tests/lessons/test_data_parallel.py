@@ -418,7 +418,7 @@ def test_each_mistake_of_the_script_is_seen_under_torchrun(hint, said, quick_tor
 @pytest.mark.parametrize(
     ("noted", "said"),
     [
-        ({"orders": []}, "rank 0 goes through a sampler that shuffles 0 times, expected 2"),
+        ({"orders": []}, "the sampler of rank 0 shuffles 0 times, expected 2"),
         ({"saved": []}, "rank 1 writes weights.pt: only rank 0 should"),
     ],
 )
