@@ -56,7 +56,7 @@ def cannot_be_called(exercise: Exercise, answer: Answer) -> str | None:
 
 
 def another_default(exercise: Exercise, answer: Answer) -> str | None:
-    """Which default of an answer is another than the solution's, if one is.
+    """Which default of an answer differs from the solution's, if one does.
 
     Cases name most arguments, so a right answer may have no defaults; and where the solution's is
     None, it may mark what is left out by something else.
@@ -70,9 +70,7 @@ def another_default(exercise: Exercise, answer: Answer) -> str | None:
         own, right = given[name].default, parameters[name].default
         fixed = isinstance(right, int | float | str) and isinstance(own, int | float | str)
         if fixed and own != right:
-            return (
-                f"{name} is {own!r} where it is left out: keep {name}={right!r}, as it stood there."
-            )
+            return f"{name} is {own!r} where it is left out, and the stub has {right!r}: keep that."
     return None
 
 
