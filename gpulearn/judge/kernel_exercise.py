@@ -63,7 +63,7 @@ class Outcome:
 
     @property
     def endless(self) -> bool:
-        """Whether it was stopped because it would have gone on for ever."""
+        """Whether it was stopped because it would have gone on forever."""
         return self.finding is not None and self.finding.kind == "no-progress"
 
     @property

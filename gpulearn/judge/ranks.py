@@ -194,14 +194,6 @@ class RankFailure:
     messages: int = 0
 
 
-def same_result(one: Any, other: Any) -> bool:
-    """Whether two ranks' results are the same: numbers nearly, words on what is none exactly."""
-    if isinstance(one, str) or isinstance(other, str):
-        return isinstance(one, str) and isinstance(other, str) and one == other
-    same_shape = np.shape(one) == np.shape(other)
-    return same_shape and bool(np.allclose(one, other, rtol=1e-7, equal_nan=True))
-
-
 def failed_alike(same: Kinship) -> Kinship:
     """A comparison of outcomes with a `failure`: failures by their kind, all others by `same`."""
 

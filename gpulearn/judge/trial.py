@@ -17,7 +17,7 @@ from gpulearn.judge.exercise import Case, Exercise, Violation
 from gpulearn.judge.isolation import borrowing, undisturbed
 from gpulearn.require import shorten
 
-COLOURS = re.compile(r"\x1b\[[0-9;]*m")  # in which torch writes some of its messages
+COLORS = re.compile(r"\x1b\[[0-9;]*m")  # in which torch writes some of its messages
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def cannot_be_called(exercise: Exercise, answer: Answer) -> str | None:
 
 
 def another_default(exercise: Exercise, answer: Answer) -> str | None:
-    """Which default of an answer is another than the solution's, if one is.
+    """Which default of an answer differs from the solution's, if one does.
 
     Cases name most arguments, so a right answer may have no defaults; and where the solution's is
     None, it may mark what is left out by something else.
@@ -70,9 +70,7 @@ def another_default(exercise: Exercise, answer: Answer) -> str | None:
         own, right = given[name].default, parameters[name].default
         fixed = isinstance(right, int | float | str) and isinstance(own, int | float | str)
         if fixed and own != right:
-            return (
-                f"{name} is {own!r} where it is left out: keep {name}={right!r}, as it stood there."
-            )
+            return f"{name} is {own!r} where it is left out, and the stub has {right!r}: keep that."
     return None
 
 
@@ -108,7 +106,7 @@ def _unchanged(before: Any, after: Any) -> bool:
 def _sentence_of(error: BaseException, answer: Answer) -> str:
     """What an exception says, and in which line of the answer it was raised."""
     try:
-        plain = COLOURS.sub("", str(error))
+        plain = COLORS.sub("", str(error))
         message = shorten(plain.strip().partition("\n")[0], 120)
     except Exception:
         message = ""

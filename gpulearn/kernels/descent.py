@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda, require
-from gpulearn.errors import BadInput
 from gpulearn.kernels.indexing import blocks_for, blocks_over
 from gpulearn.kernels.specification import Array, Specification
 
@@ -81,19 +80,17 @@ def descend_all(
                 break
 
 
-def basins(rate: float, momentum: float = 0.0) -> Array:
+def basins(rate: float) -> Array:
     """Launch `descend_all` for 240 × 240 starts, evenly over −6 to 6 along x and y.
 
     Returned is the minimum that each start leads to in 300 steps, int32, (240, 240): y grows with
     the row, x with the column; `UNSETTLED` or `ESCAPED` where there is none.
     """
     require.above_zero("rate", rate)
-    if not 0 <= momentum < 1:
-        raise BadInput(f"momentum is {require.shown(momentum)}: give a number from 0 to below 1.")
     x, y = np.meshgrid(*[np.linspace(-6.0, 6.0, SIDE)] * 2)
     starts = [cuda.to_device(part.ravel().astype(np.float32)) for part in (x, y)]
     basin, taken = (cuda.to_device(np.zeros(SIDE * SIDE, np.int32)) for _ in range(2))
-    numbers = np.float32(rate), np.float32(momentum), 300
+    numbers = np.float32(rate), np.float32(0), 300
     descend_all[blocks_for(SIDE * SIDE, BLOCK), BLOCK](*starts, *numbers, basin, taken)
     minima: Array = basin.copy_to_host().reshape(SIDE, SIDE)
     return minima

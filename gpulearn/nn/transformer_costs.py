@@ -38,15 +38,13 @@ class DecoderShape:
         tables = (2 * self.vocabulary + self.context) * self.width
         return self.layers * block + tables + 2 * self.width
 
-    def flops_per_token(self, tokens: int | None = None) -> int:
+    def flops_per_token(self) -> int:
         """Operations of matrix products in one forward pass, for each token of a row of t.
 
         2 for each weight of a matrix, and 4·t·w in each block for Q·Kᵀ and shares·V, which are
-        computed for later places too. Forward and backward take three times as many. Where the
-        length t of a row is not given, it is the context.
+        computed for later places too. Forward and backward take three times as many.
         """
-        length = self.context if tokens is None else tokens
-        block = 24 * self.width**2 + 4 * length * self.width
+        block = 24 * self.width**2 + 4 * self.context * self.width
         return self.layers * block + 2 * self.vocabulary * self.width
 
     def activation_bytes(self, rows: int) -> int:

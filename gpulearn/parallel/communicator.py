@@ -161,7 +161,7 @@ def wait_any(handles: Sequence[Handle]) -> int:
 def sendrecv(outgoing: Tensor, to: int, incoming: Tensor, source: int) -> Tensor:
     """Send one tensor and receive another at the same time; returns the one that came.
 
-    Two ranks that send to each other with `send` wait for ever, since each waits until the
+    Two ranks that send to each other with `send` wait forever, since each waits until the
     other receives. Here both directions are under way at once.
     """
     channel = current()

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.require import counted
 from gpulearn_lessons.broken_tutorials import trial
 from gpulearn_lessons.broken_tutorials.mended_loops import case_accumulation
 from gpulearn_lessons.data_parallel.rank_exercise import alike
@@ -21,7 +22,7 @@ def cases() -> list[Case]:
     """Groups that come out even and that do not, one group, one batch, a step for each."""
     plans = ((8, 4), (10, 4), (3, 5), (1, 1), (5, 1), (6, 3), (7, 3))
     return [
-        Case(f"{count} batch{'es' * (count > 1)}, {every} to a step", (count, every))
+        Case(f"{counted(count, 'batch', 'batches')}, {every} to a step", (count, every))
         for count, every in plans
     ]
 

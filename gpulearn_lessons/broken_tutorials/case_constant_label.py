@@ -10,6 +10,7 @@ import torch
 
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.require import counted
 from gpulearn_lessons.broken_tutorials import trial
 from gpulearn_lessons.broken_tutorials.mended_loops import case_constant_label
 from gpulearn_lessons.data_parallel.rank_exercise import alike
@@ -23,9 +24,7 @@ ZERO = "0.1 times the gradient of its images with the label 0"
 def cases() -> list[Case]:
     """Batches that come out even and that do not, one epoch and several."""
     plans = ((40, 2), (64, 1), (35, 3))
-    return [
-        Case(f"{n} images, {epochs} epoch{'s' * (epochs > 1)}", (n, epochs)) for n, epochs in plans
-    ]
+    return [Case(f"{n} images, {counted(epochs, 'epoch')}", (n, epochs)) for n, epochs in plans]
 
 
 def run(answer: Answer, case: Case) -> Outcome:

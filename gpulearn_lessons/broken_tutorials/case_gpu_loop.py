@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
 from gpulearn.judge.virtual_gpu import VirtualGpu, zigzag
-from gpulearn.require import shorten
+from gpulearn.require import counted, shorten
 from gpulearn_lessons.broken_tutorials import trial
 from gpulearn_lessons.broken_tutorials.mended_loops import case_gpu_loop
 from gpulearn_lessons.training.trial import Outcome, apart
@@ -51,7 +51,7 @@ def cases() -> list[Case]:
     """Batches that come out even and that do not; a device that is busy at the start."""
     plans = ((64, 2, 0.0), (70, 2, 0.4), (40, 1, 0.4))
     return [
-        Case(f"{n} images, {epochs} epoch{'s' * (epochs > 1)}", (n, epochs, busy))
+        Case(f"{n} images, {counted(epochs, 'epoch')}", (n, epochs, busy))
         for n, epochs, busy in plans
     ]
 

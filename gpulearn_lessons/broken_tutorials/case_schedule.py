@@ -8,6 +8,7 @@ import numpy as np
 
 from gpulearn.judge.answers import Answer
 from gpulearn.judge.exercise import Case, Exercise
+from gpulearn.require import counted
 from gpulearn_lessons.broken_tutorials import trial
 from gpulearn_lessons.broken_tutorials.mended_loops import case_schedule
 from gpulearn_lessons.training.trial import Outcome
@@ -27,8 +28,8 @@ def cases() -> list[Case]:
     )
     return [
         Case(
-            f"milestones {stones}, {epochs} epoch{'s' * (epochs > 1)} of "
-            f"{count} batch{'es' * (count > 1)}",
+            f"milestones {stones}, {counted(epochs, 'epoch')} of "
+            f"{counted(count, 'batch', 'batches')}",
             (stones, epochs, count),
         )
         for stones, epochs, count in plans

@@ -173,7 +173,7 @@ def difference(got: ScriptOutcome, want: ScriptOutcome) -> str | None:
             return f"rank {number} sees its images in the same order in both epochs: see set_epoch"
         if len(orders) != len(right["orders"]):
             times = f"{len(orders)} times, expected {len(right['orders'])}"
-            return f"rank {number} goes through a sampler that shuffles {times}"
+            return f"the sampler of rank {number} shuffles {times}"
     for epoch in range(len(got.ranks[0]["orders"])):
         seen = [image for rank in got.ranks for image in rank["orders"][epoch]]
         if (twice := len(seen) - len({*seen})) >= RANKS:  # one may come again, to share evenly

@@ -12,7 +12,7 @@ FLOAT32 = "A plain 0 or 0.0 makes a sum a float64, and math.inf is one: use np.f
 SHARE_OUT = (
     "Let each lane take every 32nd score of the row, and combine the lanes' results by shuffles."
 )
-NEIGHBOURS = "Let the 32 lanes of a warp take 32 neighboring columns of one row."
+NEIGHBORS = "Let the 32 lanes of a warp take 32 neighboring columns of one row."
 
 
 def cases() -> list[Launch]:
@@ -52,7 +52,7 @@ EXERCISE = kernel_exercise(
     cases=cases,
     budgets=(
         budgets.float64(advice=FLOAT32),
-        budgets.sectors_per_request(4, advice=NEIGHBOURS),
+        budgets.sectors_per_request(4, advice=NEIGHBORS),
         budgets.bytes_moved(lambda launch: 8 * launch.args[0].nbytes, advice=SHARE_OUT),
     ),
     # of another right kernel, which is less even, or makes more accesses

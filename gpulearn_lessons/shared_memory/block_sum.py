@@ -19,7 +19,7 @@ BARRIERS = (
     "after the last round: thread 0 reads what it wrote itself."
 )
 SINGLE = "Values of a float32 vector are added in float32: make the shared array float32 too."
-NEIGHBOURS = (
+NEIGHBORS = (
     "In each round, let the first `half` threads add, so that whole warps add or rest: not every "
     "second thread, then every fourth, and so on."
 )
@@ -65,7 +65,7 @@ EXERCISE = kernel_exercise(
         budgets.Budget(one_after_the_other, TREE),
         budgets.float64(advice=SINGLE),
         # the last five rounds, the store, and the guard of a last stretch
-        budgets.divergence(lambda launch: 8 * launch.args[1].size, advice=NEIGHBOURS),
+        budgets.divergence(lambda launch: 8 * launch.args[1].size, advice=NEIGHBORS),
         budgets.bank_conflicts(0, advice=CONFLICTS),
         budgets.barriers(ROUNDS, advice=BARRIERS),
     ),

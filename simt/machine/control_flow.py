@@ -239,7 +239,7 @@ def waiting(m: Machine, *, others_go_on: bool = False) -> str:
     `others_go_on`: here too, if their whole warp is outside and their block has begun.
     """
     others = _who_else(m, others_go_on)
-    how = "does not end here" if others else "waits for ever"
+    how = "does not end here" if others else "waits forever"
     return f"this loop {how}: while it runs, no thread changes what it waits for{others}"
 
 

@@ -56,7 +56,7 @@ class Lockstep(Chunk):
             callback(self)
 
     def step(self) -> None:
-        """Counts a step, so that no launch goes on for ever."""
+        """Counts a step, so that no launch goes on forever."""
         self.steps += 1
         if self.interrupt is not None and self.steps % POLL_INTERVAL == 0:
             self.interrupt()

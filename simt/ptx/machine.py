@@ -171,7 +171,7 @@ class PtxMachine(FunctionCalls, TextureAccess):
         number, (came, waiters) = next((n, b) for n, b in self.arrivals.items() if b[1].any())
         who = self.who(waiters)
         message = (
-            f"{self.text(who[0])} waits for ever at barrier {number}: {int(came.sum())} threads "
+            f"{self.text(who[0])} waits forever at barrier {number}: {int(came.sum())} threads "
             "have come there, and no other comes before this one goes on"
         )
         raise self.stop("barrier-divergence", message, *who)

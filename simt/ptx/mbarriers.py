@@ -194,7 +194,7 @@ class Mbarriers(AsyncCopies):
         who, name, left, self.line = self.stalled_at
         what = f"{left} more arrivals" if left != 1 else "one more arrival"
         message = (
-            f"{self.text(who)} waits for ever at the mbarrier {name}: its phase ends after {what}, "
+            f"{self.text(who)} waits forever at the mbarrier {name}: its phase ends after {what}, "
             "and all other threads wait too or have left"
         )
         return self.stop("barrier-divergence", message, who, array=name)

@@ -17,7 +17,7 @@ LEGEND = (
 )
 BANKS = "A bank conflict makes a warp wait for another pass over shared memory."
 # a warp that reads neighbors asks for 32 · size bytes, in sectors of 32
-NEIGHBOURS = "32 neighbors: 1 for uint8, 4 for float32, 8 for float64"
+NEIGHBORS = "32 neighbors: 1 for uint8, 4 for float32, 8 for float64"
 
 __all__ = ["as_text", "code_lines", "diff_text", "legend", "notes", "summary", "worst_line"]
 
@@ -88,9 +88,9 @@ def summary(report: Report) -> list[tuple[str, str, str]]:
     t = report.totals
     rows = [("active lanes", f"{_ratio(t.lanes_per_instruction)} of 32", "best: 32")]
     if t.global_load_requests:
-        rows.append(("sectors per load", _ratio(t.sectors_per_load), NEIGHBOURS))
+        rows.append(("sectors per load", _ratio(t.sectors_per_load), NEIGHBORS))
     if t.global_store_requests:
-        rows.append(("sectors per store", _ratio(t.sectors_per_store), NEIGHBOURS))
+        rows.append(("sectors per store", _ratio(t.sectors_per_store), NEIGHBORS))
     if t.bytes_moved:
         detail = f"the lanes asked for {t.bytes_requested:,}"
         if t.distinct_sectors:  # older reports have not counted them

@@ -48,7 +48,7 @@ NEVER = ("wrong", "raises", "forbidden", "ended", "not solved", "borrowed", *PRO
 HARMLESS = ("passed", *NEVER)
 
 HOSTILE = {
-    "loops for ever": [
+    "loops forever": [
         (inside("while True: pass"), TIME),
         (inside("import time\ntime.sleep(1e6)"), TIME),
         (before("made = 0", "while True: made += 1"), (*TIME, "ended")),

@@ -392,7 +392,7 @@ def test_walls_that_cannot_stand_are_told(tmp_path, monkeypatch):
     with judging(tmp_path) as one:
         assert verdict(one, tmp_path, RIGHT).passed
         assert "namespaces" in one.lacks
-        for kind in ("loops for ever", "ends the process", "prints without end"):
+        for kind in ("loops forever", "ends the process", "prints without end"):
             text, kinds = HOSTILE[kind][0]
             assert verdict(one, tmp_path, text).kind in kinds
 

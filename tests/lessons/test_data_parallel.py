@@ -357,7 +357,7 @@ def trained_on_a_gradient_of_rank_0(model, batches, lr=0.1):
         ("shard_indices", shards_there_and_back, "epoch 1 has the order of one before, begun"),
         ("shard_indices", cut_before_the_shuffle, "are dropped in every epoch, so that no rank"),
         ("shard_indices", padded_before_the_shuffle, "the padded list is shuffled: shuffle the"),
-        ("shard_indices", shards_with_another_default, "uneven is 'keep' where it is left out: k"),
+        ("shard_indices", shards_with_another_default, "uneven is 'keep' where it is left out, an"),
         ("shard_indices", shards_of_a_process, "another process makes another order of the same s"),
         ("shard_indices", by_place, "uneven, seed, epoch by name"),
         (
@@ -418,7 +418,7 @@ def test_each_mistake_of_the_script_is_seen_under_torchrun(hint, said, quick_tor
 @pytest.mark.parametrize(
     ("noted", "said"),
     [
-        ({"orders": []}, "rank 0 goes through a sampler that shuffles 0 times, expected 2"),
+        ({"orders": []}, "the sampler of rank 0 shuffles 0 times, expected 2"),
         ({"saved": []}, "rank 1 writes weights.pt: only rank 0 should"),
     ],
 )

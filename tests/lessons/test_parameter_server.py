@@ -69,7 +69,7 @@ def bounded_by_default(clocks, waiting, bound=0):
         (
             "bounded_staleness",
             bounded_by_default,
-            "bound is 0 where it is left out: keep bound=inf",
+            "bound is 0 where it is left out, and the stub has inf: keep that",
         ),
         ("serve_with_backup", one_counter, "is applied 2 times on the "),
         ("local_sgd", in_other_memory, "or weights.data = …: write into it"),

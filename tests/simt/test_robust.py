@@ -339,7 +339,7 @@ def test_a_loop_that_waits_says_which_threads_might_end_it_on_a_gpu(
         launch(kernel, blocks, threads, np.full(1, taken, np.int32))
     _, begun, rest = str(caught.value).partition("no thread changes what it waits for")
     assert begun
-    certain = "this loop waits for ever" in str(caught.value)
+    certain = "this loop waits forever" in str(caught.value)
     assert certain == (not said)
     assert rest[2 : 2 + len(said)] == said
     assert bool(rest) == bool(said)

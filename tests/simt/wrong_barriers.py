@@ -1,4 +1,4 @@
-"""Kernels whose barriers not all threads meet, and threads that wait for ever."""
+"""Kernels whose barriers not all threads meet, and threads that wait forever."""
 
 import numpy as np
 from numba import float32

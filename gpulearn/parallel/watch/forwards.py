@@ -40,7 +40,7 @@ class Forwards:
         # since the last step, by line and wrapper: forwards whose backward will exchange gradients
         self._synced: Counter[tuple[str, int]] = Counter()
         self._synced_twice: tuple[int, int, int] | None = None
-        self._bytes = 0  # of the gradients that wrappers exchange
+        self._bytes: dict[int, int] = {}  # id of a wrapper → of the gradients that it exchanges
         self.is_unsynced = False  # whether a wrapper was told not to exchange since the last step
         self._dropout = self._normalizes = False
         hooks.register_module_module_registration_hook(self._registered)
@@ -58,7 +58,7 @@ class Forwards:
             self._name(child)
             exchanged = [p for p in child.parameters() if p.requires_grad]
             self.kept |= set(map(id, exchanged))
-            self._bytes += sum(p.numel() * p.element_size() for p in exchanged)
+            self._bytes[id(parent)] = sum(p.numel() * p.element_size() for p in exchanged)
 
     def _name(self, module: nn.Module) -> None:
         for name, parameter in module.named_parameters():
@@ -119,7 +119,8 @@ class Forwards:
         """An optimizer step is over, and so many backwards came before it."""
         times = min(backwards, max(self._synced.values(), default=0))
         if times > 1 and self._synced_twice is None:
-            self._synced_twice = (self._watch.step, times, self._bytes)
+            size = sum(self._bytes[wrapper] for wrapper in {wrapper for _, wrapper in self._synced})
+            self._synced_twice = (self._watch.step, times, size)
         self._synced.clear()
         self.is_unsynced = False
 

@@ -82,7 +82,7 @@ def _apart(records: Sequence[Record], steps: Sequence[Step]) -> list[Finding]:
     gap = f"{moment} step {first.number} {name} differs by up to {distance:.3g}{others}"
     own = first.apart("gradients")
     wrapped = all(record["wrappers"] for record in records)
-    alone = not wrapped and set(own) == set(first.looks[0]["gradients"])
+    alone = own and not wrapped and set(own) == set(first.looks[0]["gradients"])
     place, kind = first.line, "replicas-differ"
     past = next((record["past"] for record in records if record["past"]), None)
     unwrapped = [n for n in names if any(n in look["unwrapped"] for look in first.looks)]

@@ -170,8 +170,9 @@ def _uneven_batches(loaders: Sequence[Record], records: Sequence[Record]) -> lis
     short = tuple(r["rank"] for r, count in zip(records, batches, strict=True) if count == least)
     long = tuple(r["rank"] for r, count in zip(records, batches, strict=True) if count == most)
     message = (
-        f"the loader of {named(long)} holds {most} batches an epoch, that of {named(short)} only "
-        f"{least}: {named(long)} will wait in a collective for ranks that have left the loop."
+        f"the loader of {named(long)} holds {counted(most, 'batch', 'batches')} an epoch, that of "
+        f"{named(short)} only {least}: {named(long)} will wait in a collective for ranks that have "
+        f"left the loop."
     )
     return [Finding("uneven-steps", "error", message, EVEN, loaders[0]["where"], long)]
 

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gpulearn import require
 from gpulearn.parallel.links import NETWORK_SECONDS, Link
 from gpulearn_lessons.plan_a_run.plan.plan import ClusterPlan, plan_run
 from gpulearn_lessons.plan_a_run.plan.step import Calibration
@@ -104,6 +105,7 @@ def models() -> dict[str, dict[str, Any]]:
 @cache
 def published(which: str = "held out") -> tuple[PublishedRun, ...]:
     """The rows of the sources that are "fitted" or "held out"."""
+    require.choice("set of runs", which, ("fitted", "held out"))
     sources = {
         row.pop("source"): Source(**{**row, "settings": _settings(row["settings"])})  # type: ignore[arg-type]
         for row in _read("sources.csv")

@@ -25,7 +25,7 @@ from gpulearn.kernels.specification import Specification, blocks_along
 from simt.host import api
 from tests.support.edits import edited
 
-NEIGHBOURS = "Let neighboring threads read neighboring elements."
+NEIGHBORS = "Let neighboring threads read neighboring elements."
 WRONGS = []
 
 
@@ -65,7 +65,7 @@ def nothing(a, factor, out):
     pass
 
 
-@wrong(NEIGHBOURS)
+@wrong(NEIGHBORS)
 def down_the_columns(a, factor, out):
     i, j = cuda.grid(2)
     while i < a.shape[0]:
@@ -107,7 +107,7 @@ SCALE = dataclasses.replace(
         SCALED,
         task="Multiply.",
         cases=cases,
-        budgets=(budgets.sectors_per_request(4, advice=NEIGHBOURS),),
+        budgets=(budgets.sectors_per_request(4, advice=NEIGHBORS),),
     ),
     known=lambda: Answers(WRONGS),
 )
@@ -136,7 +136,7 @@ def test_a_finding_is_told_with_its_line_threads_and_the_known_hint():
 def test_a_budget_says_what_the_line_moves_and_how_far_lanes_are_apart():
     said = diagnose(SCALE, down_the_columns)
     assert "(`out[i, k] = factor * a[i, k]`) moves 32 sectors per load request, " in said
-    assert "the budget is 4: neighboring lanes are 128 bytes apart. " + NEIGHBOURS in said
+    assert "the budget is 4: neighboring lanes are 128 bytes apart. " + NEIGHBORS in said
 
 
 def unknown(kernel):

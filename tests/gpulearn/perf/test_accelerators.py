@@ -30,7 +30,7 @@ def test_launches_return_before_the_work_is_done(queue, monkeypatch):
     multiply = torch.matmul
     monkeypatch.setattr(torch, "matmul", lambda *a, **k: gate.wait(10) and multiply(*a, **k))
     x = queue.put(np.eye(3))
-    result = queue.matmul(x, x)  # would wait for ever if it waited
+    result = queue.matmul(x, x)  # would wait forever if it waited
     result.fill_(7.0)
     gate.set()
     np.testing.assert_array_equal(queue.get(result), np.eye(3))

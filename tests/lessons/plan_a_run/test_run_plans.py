@@ -29,6 +29,8 @@ def test_published_runs_are_counted_and_the_farthest_is_named():
     for wrong in ([], [3]):
         with pytest.raises(BadInput, match="give what published\\(\\) returned"):
             published_runs(wrong)
+    with pytest.raises(BadInput, match="no set of runs 'all': choose from fitted, held out"):
+        published("all")
 
 
 def test_the_explorer_draws_anew_and_says_what_limits():

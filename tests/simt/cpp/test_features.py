@@ -447,7 +447,7 @@ def test_one_warp_hands_another_its_work_by_named_barriers() -> None:
     assert report.totals.barriers == 2 * (5 + 5 + 5 + 5)
     stuck = PIPELINE.replace("            arrive(3 + r % 2, 64);  // and full\n", "")
     [found] = findings(carried_out(NAMED + stuck, 5, x, y))
-    assert "thread 32 of block 0 waits for ever at barrier 3" in found
+    assert "thread 32 of block 0 waits forever at barrier 3" in found
     early = PIPELINE.replace("sync(3 + r % 2, 64)", "arrive(3 + r % 2, 64)")  # it does not wait
     assert any("race on s[0]" in f for f in findings(carried_out(NAMED + early, 2, x, y)))
 
@@ -531,9 +531,9 @@ def test_a_barrier_of_the_whole_grid_needs_a_cooperative_launch() -> None:
         (K + "  if (threadIdx.x < 20)\n    y[threadIdx.x] +="
          " __shfl_xor_sync(~0u, y[threadIdx.x], 1);\n}", "barrier-divergence", 3, "names lane 20"),
         (K + "  volatile float* v = y;\n  while (v[0] == 0);\n}", "no-progress", 3,
-         "this loop waits for ever"),
+         "this loop waits forever"),
         (K + '  if (threadIdx.x < 32)\n    asm volatile("bar.sync 1, 64;");\n}',
-         "barrier-divergence", 3, "thread 0 of block 0 waits for ever at barrier 1: 32 threads"),
+         "barrier-divergence", 3, "thread 0 of block 0 waits forever at barrier 1: 32 threads"),
         (K + '  asm volatile("bar.sync 1, 32;");\n}',
          "barrier-divergence", 2, "64 threads come to barrier 1, which is one of 32"),
         (K + "  __shared__ float s[20000];\n  s[threadIdx.x] = y[0];\n"

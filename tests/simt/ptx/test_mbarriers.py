@@ -51,7 +51,7 @@ def test_who_does_not_wait_races_and_who_waits_in_vain_is_told() -> None:
     assert "race" in kinds
     body = INIT.format(count=33) + ROLES.format(produce=STORE, wait=WAIT)
     message = said(body, zeros(64), block=64, shared=SHARED)
-    assert "thread 32 of block 0 waits for ever at the mbarrier bar" in message
+    assert "thread 32 of block 0 waits forever at the mbarrier bar" in message
     assert "its phase ends after one more arrival" in message
 
 
