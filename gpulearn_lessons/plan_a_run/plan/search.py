@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn_lessons.plan_a_run.plan import by_hand
 from gpulearn_lessons.plan_a_run.plan.accelerators import MACHINE
@@ -24,6 +25,8 @@ def best_layout(*, gpus: int, layers: int, heads: int, **run: Any) -> ClusterPla
     ...             sequence=2048, batch=512, gpus=8, fused="all")
     8 × A100 80GB as 1 tensor × 1 pipeline × 8 data: ...
     """
+    for name in {"context", "micro_batch", "interleave"} & run.keys():
+        require.whole(name, run[name])
     refused = "none divides layers, heads and batch"
     plans: dict[tuple[int, int, int], ClusterPlan] = {}
 
@@ -55,7 +58,7 @@ def best_layout(*, gpus: int, layers: int, heads: int, **run: Any) -> ClusterPla
         ]  # fmt: skip
         for zero, v, context, size in itertools.product(stages, virtual, splits, sizes):
             replicas, rest = divmod(data, context)
-            if rest or sequence % context or batch % max(1, replicas * size):
+            if rest or sequence % context or batch % (replicas * size):
                 continue
             if (zero, v, context) in full or (zero >= 3 and pipeline > 1):
                 continue

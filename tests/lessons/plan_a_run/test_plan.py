@@ -386,6 +386,8 @@ def test_the_search_finds_what_trying_everything_finds():
     assert best_layout(**SMALL, gpus=16).step_seconds <= best.step_seconds
     with pytest.raises(BadInput, match=r"No layout of 1 GPU works; .* would need"):
         best_layout(**GPT3, gpus=1)
+    with pytest.raises(BadInput, match="micro_batch is 0"):
+        best_layout(**SMALL, gpus=8, micro_batch=0)
 
 
 @pytest.mark.parametrize(
