@@ -72,7 +72,11 @@ def lars_of_the_velocity(theta, gradient, state=None, *, lr, momentum=0.9, trust
         ("how_many_gpus", many_for_the_quickest_step, "it returns 138, expected 13"),
         ("lars_step", lars_with_epsilon, "as if a number were added to ‖g‖"),
         ("lars_step", lars_unless_it_is_tiny, "short gradients or weights count as zero"),
-        ("lars_step", lars_by_spectral_norms, "for no momentum, step 1: 6 of 6 elements differ"),
+        (
+            "lars_step",
+            lars_by_spectral_norms,
+            "for no momentum, θ in Fortran order, step 1: 6 of 6 elements differ",
+        ),
         ("lars_step", lars_unless_any_is_zero, "for biases that begin at zero, step 2: "),
         ("lars_step", lars_of_the_velocity, "for five weights, step 2: 5 of 5 elements differ"),
     ],
