@@ -37,6 +37,10 @@ class TileReport(NamedTuple):
     findings: list[str]  # accesses outside of all tensors, and races between programs
     error: float  # the largest difference from what was expected
 
+    def __str__(self) -> str:
+        moved = f"{self.loaded:,} bytes loaded, {self.stored:,} stored"
+        return "\n".join([f"{moved}, largest difference {self.error:g}", *self.findings])
+
 
 def triton_interpreter() -> tuple[Any, Any]:
     """The modules `triton` and `triton.language`, whose kernels are interpreted from now on.
