@@ -37,7 +37,7 @@ class Graph:
         self._code, self._labels = function.instructions, function.labels
         leaders = {0, *function.labels.values()}
         turns = any(i.op[0] == "atom" or STRONG & set(i.op) for i in self._code)
-        self.ends_block = ends = [k for k, i in enumerate(self._code) if _ends_block(i, turns)]
+        self.ends_block = ends = {k for k, i in enumerate(self._code) if _ends_block(i, turns)}
         leaders |= {k + 1 for k in ends}
         # a barrier is a block of its own: threads that name several come to each by themselves
         leaders |= {k for k in ends if self._code[k].op[0] in BARRIERS}

@@ -39,7 +39,6 @@ _NOT_THE_USERS = (
     str(Path(__file__).parents[2]),
     "<",
 )
-_PARENT = f"{socket.gethostname()} {os.getppid()}"  # ranks of one training share it
 PATIENCE = timedelta(seconds=20)  # with machines that end later
 
 
@@ -96,7 +95,7 @@ class Watch:
             "rank": self._rank,
             "size": self._size,
             "host": socket.gethostname(),
-            "parent": _PARENT,
+            "parent": _parent(),
             "steps": steps,
             "begun": begun,
             **self.steps.record(),
@@ -125,8 +124,13 @@ class Watch:
         store = dist.TCPStore(host, port, timeout=PATIENCE)  # type: ignore[attr-defined]
         store.set(f"gpulearn {self._rank}", self._record)
         for rank in range(local, self._size if self._rank == 0 else 0):
-            record = json.loads(store.get(f"gpulearn {rank}")) | {"parent": _PARENT}
+            record = json.loads(store.get(f"gpulearn {rank}")) | {"parent": _parent()}
             self._file.with_name(f"rank {rank}.json").write_text(json.dumps(record))
+
+
+def _parent() -> str:
+    """The process that started this one: ranks of one training share it."""
+    return f"{socket.gethostname()} {os.getppid()}"
 
 
 @functools.cache

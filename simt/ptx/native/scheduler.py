@@ -25,6 +25,15 @@ LOOPS = """define internal i64 @threads(
   ptr noalias %F.local, ptr noalias %F.state, ptr noalias %said, i32 %phase, i1 %skips
 ) {
 entry:"""
+# goes on where an access of %size bytes at %offset of %whole bytes is inside, and aligned
+IN_BOUNDS = """  %less = sub i64 %size, 1
+  %limit = call i64 @llvm.usub.sat.i64(i64 %whole, i64 %less)
+  %outside = icmp uge i64 %offset, %limit
+  %low.bits = and i64 %offset, %less
+  %askew = icmp ne i64 %low.bits, 0
+  %bad = or i1 %outside, %askew
+  br i1 %bad, label %nowhere, label %good
+"""
 PRELUDE = f"""
 define internal ptr @find_global(ptr %frame, ptr %row, i64 %a, i64 %size, i64 %word) noinline {{
 entry:
@@ -60,14 +69,7 @@ look:
   %offset = sub i64 %a, %mine
   %limit.at = getelementptr i64, ptr %here, i64 %word
   %whole = load i64, ptr %limit.at
-  %less = sub i64 %size, 1
-  %limit = call i64 @llvm.usub.sat.i64(i64 %whole, i64 %less)
-  %outside = icmp uge i64 %offset, %limit
-  %low.bits = and i64 %offset, %less
-  %askew = icmp ne i64 %low.bits, 0
-  %bad = or i1 %outside, %askew
-  br i1 %bad, label %nowhere, label %good
-good:
+{IN_BOUNDS}good:
   call void @llvm.memcpy.p0.p0.i64(ptr %row, ptr %here, i64 32, i1 false)
   %data.at = getelementptr i64, ptr %here, i64 3
   %data = load ptr, ptr %data.at
@@ -95,14 +97,7 @@ look:
   %start = load i64, ptr %start.at
   %first = shl i64 %number, {LOCAL_BITS}
   %offset = sub i64 %a, %first
-  %less = sub i64 %size, 1
-  %limit = call i64 @llvm.usub.sat.i64(i64 %whole, i64 %less)
-  %outside = icmp uge i64 %offset, %limit
-  %low.bits = and i64 %offset, %less
-  %askew = icmp ne i64 %low.bits, 0
-  %bad = or i1 %outside, %askew
-  br i1 %bad, label %nowhere, label %good
-good:
+{IN_BOUNDS}good:
   %further = add i64 %start, %offset
   %place = getelementptr i8, ptr %base, i64 %further
   ret ptr %place
