@@ -1,7 +1,7 @@
 """`python -m simt run`: a Numba CUDA or CUDA C++ program on the SIMT machine, unchanged.
 
-What it prints is printed as it is. What the machine found follows at the end, on standard error:
-each mistake once, with file and line. The exit status is the program's own.
+What it prints is printed as it is. What the machine finds is told on standard error as soon as it
+is found: each mistake once, with file and line. The exit status is the program's own.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -75,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a program, tells what was found, and gives its exit status."""
+    """Runs a program, tells what is found, and gives its exit status."""
     parser = _parser()
     options = parser.parse_args(arguments)
     program: Path = options.program
@@ -86,27 +87,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ[selection.ENVIRONMENT_VARIABLE] = "cpu"  # for what the program starts too
     for gpu in driver.gpus()[:1]:
         print(f"kernels run on the SIMT machine, not on the {gpu.name} here", file=sys.stderr)
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         return carry_out(options, lambda launches: _run(options, launches))
     except SimtError as error:
         print(error, file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        return 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def carry_out(options: argparse.Namespace, run: Callable[[Launches], int]) -> int:
-    """Runs a program as is asked for, tells what was found, and gives its exit status."""
-    launches = Launches(in_detail=options.report is not None)
+    """Runs a program as is asked for, tells what is found, and gives its exit status.
+
+    A program that is interrupted or told to end still has its report.
+    """
+
+    def tell(sentence: str) -> None:
+        sys.stdout.flush()
+        print(sentence, file=sys.stderr, flush=True)
+
+    launches = Launches(in_detail=options.report is not None, tell=tell)
     with ExitStack() as stack:
         if options.fast:
             stack.enter_context(unchecked())
         if options.keep_going:
             stack.enter_context(keep_going())
-        status = run(launches)
-    sys.stdout.flush()
-    for sentence in launches.sentences():
-        print(sentence, file=sys.stderr)
+        try:
+            status = run(launches)
+        except KeyboardInterrupt:
+            status = 130
+        except SystemExit as end:
+            status = int(end.code or 0)
+    for sentence in launches.notes:
+        tell(sentence)
     if options.fast:
         from simt.ptx.native.launch import left_to_executor
 
@@ -127,7 +141,7 @@ def _run(options: argparse.Namespace, launches: Launches) -> int:
     if built:
         return run_built(program, SourceFiles(program), options.arguments, launches)
     with replace_numba_cuda(), listening(launches):
-        # each is told at the end, once
+        # each is told once, by `launches`
         warnings.filterwarnings("ignore", category=SimtWarning)
         if program.suffix == ".ipynb":
             return run_notebook(program, options.allow_errors)

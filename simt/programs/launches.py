@@ -15,10 +15,14 @@ __all__ = ["Launches"]
 
 
 class Launches:
-    """Listens to every launch; `in_detail` counts what the first one of each kernel moves."""
+    """Listens to every launch; `in_detail` counts what the first one of each kernel moves.
 
-    def __init__(self, in_detail: bool) -> None:
+    `tell` hears the sentence of each new finding at once.
+    """
+
+    def __init__(self, in_detail: bool, tell: Callable[[str], object] | None = None) -> None:
         self.in_detail = in_detail
+        self._tell, self._folder = tell, Path.cwd()
         self._findings: dict[tuple[Any, ...], tuple[str, Finding]] = {}
         self._reports: dict[Any, Report] = {}
         self.notes: list[str] = []  # what is no mistake, and worth a sentence
@@ -45,7 +49,10 @@ class Launches:
         other = finding.other_line if finding.kind == "stream-race" else None
         where = (finding.file or file, finding.line, finding.function)
         key = (*where, finding.kind, finding.array, other)
-        self._findings.setdefault(key, (file, finding))
+        if key not in self._findings:
+            self._findings[key] = file, finding
+            if self._tell is not None:
+                self._tell(self._sentence(file, finding))
 
     @property
     def reports(self) -> list[Report]:
@@ -68,14 +75,20 @@ class Launches:
 
     def sentences(self) -> list[str]:
         """Each finding with its file and line."""
-        lines = []
-        for file, finding in self._findings.values():
-            if finding.file is not None and not Path(finding.file).is_file():  # a cell
-                lines.append(f"{_short(file)}: {finding}")
-            else:
-                line = f":{finding.line}" if finding.line else ""
-                lines.append(f"{_short(finding.file or file)}{line}: {finding.message}")
-        return lines + self.notes
+        return [self._sentence(*found) for found in self._findings.values()] + self.notes
+
+    def _sentence(self, file: str, finding: Finding) -> str:
+        if finding.file is not None and not Path(finding.file).is_file():  # a cell
+            return f"{self._short(file)}: {finding}"
+        line = f":{finding.line}" if finding.line else ""
+        return f"{self._short(finding.file or file)}{line}: {finding.message}"
+
+    def _short(self, file: str) -> str:
+        """A path from where the program began; the name of a notebook's cell as it is."""
+        if not Path(file).is_absolute():
+            return file
+        relative = os.path.relpath(file, self._folder)
+        return file if relative.startswith("..") else relative
 
     def write(self, target: Path) -> None:
         """The report of each kernel: a page each in a folder, or all on one page."""
@@ -90,14 +103,6 @@ class Launches:
             number = names[name] = names.get(name, 0) + 1
             file = f"{name}.html" if number == 1 else f"{name}_{number}.html"
             (target / file).write_text(_page([(name, report)]), encoding="utf-8")
-
-
-def _short(file: str) -> str:
-    """A path from where one stands; the name of a notebook's cell as it is."""
-    if not Path(file).is_absolute():
-        return file
-    relative = os.path.relpath(file)
-    return file if relative.startswith("..") else relative
 
 
 def _page(pages: list[tuple[str, Report]]) -> str:

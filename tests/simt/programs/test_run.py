@@ -78,12 +78,14 @@ def test_a_finding_in_a_function_of_another_file_is_told_with_that_file(tmp_path
 def test_an_error_ends_a_program_with_its_own_traceback(run):
     done = run("over[1, 32](a)\nover[2, 32](a)\nprint('not reached')")
     assert done.returncode == 1
-    lines = done.stderr.splitlines()
+    told, *lines = done.stderr.splitlines()
+    assert told.startswith(BEYOND)
     assert lines[0] == "Traceback (most recent call last):"
     assert 'program.py", line 19, in <module>' in lines[1]
     assert lines[2] == "    over[2, 32](a)"
-    assert "KernelError: line 14: thread 8 of block 1 accesses a[40]" in done.stderr
-    assert lines[-1].startswith(BEYOND)
+    assert lines[-1].startswith(
+        "simt.errors.KernelError: line 14: thread 8 of block 1 accesses a[40]"
+    )
     assert "simt/" not in done.stderr
 
 
@@ -166,7 +168,7 @@ def test_a_notebook_runs_cell_by_cell_in_its_folder(tmp_path, command):
     assert "42" in done.stdout
     assert "KernelError" in done.stdout
     assert "not reached" not in done.stdout
-    assert done.stderr.startswith("lesson.ipynb, cell 5 failed: KernelError: line 13: thread 8")
+    assert "\nlesson.ipynb, cell 5 failed: KernelError: line 13: thread 8" in done.stderr
     assert "lesson.ipynb, cell 2:8: race on a[0]" in done.stderr
     assert "lesson.ipynb, cell 2:13: thread 8 of block 1" in done.stderr
     done = command(tmp_path, "course/lesson.ipynb", "--fast")

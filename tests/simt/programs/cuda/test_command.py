@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -64,6 +65,34 @@ def test_a_makefile_builds_with_it_and_what_is_built_runs(tmp_path):
     done = command("both", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.startswith("kernel.cu:2: thread 32 of block 0 accesses x[32], out of bounds")
+
+
+ENDLESS = """#include <unistd.h>
+__global__ void fill(int* x) {
+    x[threadIdx.x] = 1;
+}
+int main() {
+    int* x;
+    cudaMalloc(&x, 128);
+    fill<<<1, 33>>>(x);
+    cudaDeviceSynchronize();
+    for (;;) sleep(1);
+}
+"""
+
+
+@pytest.mark.usefixtures("_host_compiler")
+def test_findings_are_told_at_once_and_a_program_told_to_end_has_its_report(tmp_path):
+    (tmp_path / "endless.cu").write_text(ENDLESS)
+    run = [sys.executable, "-m", "simt", "run", "--report", "pages", "endless.cu"]
+    with subprocess.Popen(run, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        told = process.stderr.readline()  # while the program goes on
+        process.terminate()
+        rest = process.stderr.read()
+    assert told.startswith("endless.cu:3: thread 32 of block 0 accesses x[32], out of bounds")
+    assert rest.count(":3:") == 0
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "out of bounds" in (tmp_path / "pages" / "fill.html").read_text(encoding="utf-8")
 
 
 PARTS = {
