@@ -2,7 +2,7 @@ from simt.cpp.module import cpp as cpp
 from simt.host.settings import block_order as block_order
 from simt.host.settings import unchecked as unchecked
 from simt.host.switch import replace_numba_cuda as replace_numba_cuda
-from simt.numba_ptx.xray import xray as xray
+from simt.host.xray import xray as xray
 
 from . import cuda as cuda
 from . import data as data

@@ -8,7 +8,7 @@ from .host.settings import block_order as block_order
 from .host.settings import keep_going as keep_going
 from .host.settings import unchecked as unchecked
 from .host.switch import replace_numba_cuda as replace_numba_cuda
-from .numba_ptx.xray import xray as xray
+from .host.xray import xray as xray
 
 __all__ = ["cuda"]  # the other names are those of their modules
 

@@ -22,10 +22,10 @@ from simt.errors import BadInput, BadLaunch, KernelError
 from simt.host.arguments import LaunchArguments, marshal
 from simt.host.dispatcher import Configured
 from simt.host.work.launches import counted, launch_now, put_on_stream
+from simt.host.work.ptx import PreparedPtx
 from simt.host.work.queue import work_queue
-from simt.ptx.launch import PreparedPtx, PtxListing
 from simt.ptx.parse import Function, Module, parse
-from simt.ptx.program import Memory, PtxProgram
+from simt.ptx.program import Memory, PtxListing, PtxProgram
 
 __all__ = ["CppKernel", "CppModule", "cpp"]
 

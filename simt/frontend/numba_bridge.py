@@ -331,7 +331,9 @@ class _GlobalArray:
 
     def __init__(self, array: Any) -> None:
         strides = None if array.flags.c_contiguous else array.strides
+        view = array.as_view("")
         self.__cuda_array_interface__ = {
             "shape": array.shape, "strides": strides, "typestr": array.dtype.str,
-            "descr": array.dtype.descr, "data": (1 << 40, False), "version": 3,
+            "descr": array.dtype.descr, "version": 3,
+            "data": (view.allocation.address + int(view.offset), False),
         }  # fmt: skip

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from simt.compiled.launch import CompiledLaunches
 from simt.core.findings import Finding, Stop
 from simt.core.limits import resident
 from simt.core.source import KernelSource
@@ -17,6 +16,7 @@ from simt.frontend.program import Program
 from simt.frontend.signatures import conversion
 from simt.frontend.typecheck import unasked, verdict
 from simt.host.devices import gpus
+from simt.host.work.unchecked import UncheckedLaunches
 
 __all__ = ["Overload", "asking", "check_options", "error_for"]
 
@@ -148,7 +148,7 @@ class Overload:
             raise Stop(finding)
         self.unjudged = unasked() if arguments is None else finding
         program.accept()
-        self.unchecked = CompiledLaunches(program, arguments)
+        self.unchecked = UncheckedLaunches(program, arguments)
         self.refused = refusal  # what Numba could compile and the machine cannot run
 
     def _check(self, options: Options) -> None:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
+from simt.core.findings import Finding
 from simt.core.registry import python_function
-from simt.errors import BadInput, BadLaunch
+from simt.errors import BadInput, BadLaunch, MissingPackage
+from simt.frontend.numba_bridge import CAPABILITY
+from simt.frontend.typecheck import argument_types
+from simt.host.arguments import LaunchArguments, marshal
 from simt.host.dispatcher import Configured, Kernel
 from simt.host.gufuncs import Gufunc
 from simt.host.reduction import Reduce
@@ -95,6 +102,87 @@ def as_kernel(kernel: Any) -> Kernel | Launchable:
     return Kernel(function)
 
 
-def xray(kernel: Any, *, block: int | tuple[int, ...] = 0) -> XRay:
-    """`xray` of what the source says."""
-    return XRay(as_kernel(kernel), block)
+class _CompiledKernel:
+    """A kernel whose launches carry out what Numba's compiler made of it.
+
+    Raises:
+        MissingPackage: there is no such compiler here.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        from simt.numba_ptx import codegen
+
+        fault = codegen.linker_fault()
+        if fault is not None:
+            raise MissingPackage(f"compiled=True shows the compiler's work: {fault}")
+        self.__name__ = kernel.__name__
+        self._kernel = kernel
+        self._compiler = partial(codegen.linked_ptx, capability=CAPABILITY, lines=True)
+        self._programs: dict[Any, Any] = {}  # by the types of their arguments
+
+    def prepare(
+        self, grid: Any, block: Any, args: tuple[Any, ...], sharedmem: int = 0, *,
+        xray: bool = False, watch: int | tuple[int, ...] = 0,
+    ) -> Prepared:  # fmt: skip
+        """A launch with its arguments taken, to be carried out now or when its turn comes."""
+        from simt.host.work.ptx import PreparedPtx
+
+        return PreparedPtx(
+            self.__name__, grid, block, sharedmem, lambda: self._take(args),
+            words=_without_mangled_names, xray=xray, watch=watch,
+        )  # fmt: skip
+
+    def _take(self, args: tuple[Any, ...]) -> tuple[Any, LaunchArguments, tuple[Any, ...]]:
+        from simt.numba_ptx.kernel import parameters, program
+
+        kernel = self._kernel
+        source = kernel.source
+        marshalled = marshal(source.parameters, args, source.name, kernel.extensions)
+        types = argument_types(marshalled.typed)
+        overload = kernel.overload(types)
+        values = tuple(parameters(overload.values(types, marshalled.values)))
+        types = overload.argument_types or ()
+        if types not in self._programs:
+            self._programs[types] = program(self._compiler, source, types, len(values))
+        return self._programs[types], marshalled, values
+
+
+def _without_mangled_names(finding: Finding) -> Finding:
+    """The finding without the names that the compiler gives to shared arrays."""
+    return replace(finding, message=re.sub(r"_cudapy_smem\w*", "shared", finding.message))
+
+
+def xray(kernel: Any, *, block: int | tuple[int, ...] = 0, compiled: bool = False) -> XRay:
+    """Prepares a launch with everything on: findings, counters, addresses.
+
+    `kernel` may come from `cuda.jit`, here or in Numba, from CUDA C++, or be a plain function.
+    The launch returns a `Report` whatever happened; on a stream it waits for that. Printed, or
+    shown in a notebook, it has the findings first (races, divergent barriers, accesses out of
+    bounds), then each line of the kernel with what it cost. `report.ok` says whether no finding is
+    an error; `findings` is their list. `totals`, `lines[number]` and `arrays[name]` are counts of
+    the launch, of a line and of an array: events, sectors of 32 bytes, bank conflicts.
+    `to_json` saves the report. `block` is the one that `report.step` shows.
+    With `compiled`, what is carried out is not the source but the PTX that Numba's compiler makes
+    of it for a GPU, as it always is for CUDA C++; the costs still stand beside the lines of the
+    source. `report.diff` of the two reports says what the compiler has changed.
+
+    Raises:
+        BadInput: if `kernel` is none of these.
+        MissingPackage: `compiled` where there is no such compiler.
+
+    Example:
+        >>> import numpy as np
+        >>> from simt import cuda
+        >>> @cuda.jit
+        ... def double(a):
+        ...     i = cuda.grid(1)
+        ...     if i < a.size:
+        ...         a[i] = 2 * a[i]
+        >>> report = xray(double)[2, 32](cuda.to_device(np.arange(40)))
+        >>> report.ok, report.totals.divergent_branches, report.arrays["a"].global_load_sectors
+        (True, 1, 10)
+    """
+    prepared = as_kernel(kernel)
+    if compiled and isinstance(prepared, Kernel):
+        return XRay(_CompiledKernel(prepared), block)
+    return XRay(prepared, block)

@@ -24,16 +24,12 @@ from simt.machine.spaces import TooLarge
 from simt.observers.observer import Events, Observer
 from simt.wording import project_page
 
-__all__ = ["Abandoned", "LaunchResult", "launch", "written_allocations"]
+__all__ = ["LaunchResult", "launch", "written_allocations"]
 
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
 MAX_SHUFFLED = 1 << 22  # blocks; the order of more is only reversed
 CHUNK = 32_768  # threads carried out together: small enough for the processor's caches
-
-
-class Abandoned(Exception):  # noqa: N818 - control flow inside the package, never shown
-    """Ends a launch that compiled code will carry out, from the original arguments."""
 
 
 @dataclass
@@ -57,25 +53,19 @@ def launch(
     seed: int = 0,
     only: Lanes | None = None,
     keep_going: bool = False,
-    interrupt: Callable[[], None] | None = None,
     machine: Callable[..., Any] = Machine,
 ) -> LaunchResult:
     """Runs a kernel over views and numbers (see `arguments` for what makes them).
 
     `grid` and `block` are what `check_shape` gives.
     `only` are the numbers of the blocks to run, ascending, if not all. With `keep_going`,
-    accesses out of bounds are skipped. `interrupt` is called now and then, and may abandon the
-    launch. `machine` makes what carries out a chunk of blocks, from what `Machine` is made of.
-
-    Raises:
-        Abandoned: `interrupt` has raised it.
+    accesses out of bounds are skipped. `machine` makes what carries out a chunk of blocks,
+    from what `Machine` is made of.
     """
     log = FindingLog(keep_going=keep_going)
     result = LaunchResult(program.source, [])
     try:
-        started = _Launch(
-            program, grid, block, args, log, observers, dynamic, seed, only, interrupt, machine
-        )
+        started = _Launch(program, grid, block, args, log, observers, dynamic, seed, only, machine)
         started.run()
         result.shared_bytes = started.shared_bytes
     except Stop as stop:
@@ -98,7 +88,6 @@ class _Launch:
     dynamic: int
     seed: int
     only: Lanes | None
-    interrupt: Callable[[], None] | None
     make: Callable[..., Any]
     saved: dict[Allocation, Lanes] = field(default_factory=dict)
     shared_bytes: int = 0
@@ -150,15 +139,13 @@ class _Launch:
         translation = self.program.kernel(counting=telling)
         machine: Any = None
         for numbers in self._chunks(size):
-            if self.interrupt is not None:
-                self.interrupt()
             order = None
             if self.seed:
                 rng = np.random.default_rng((self.seed, int(numbers[0])))
                 order = rng.permutation(len(numbers) * self.threads)
             last, machine = machine, self.make(
                 self.program, self.grid, self.block, numbers, findings=self.log, events=events,
-                dynamic=self.dynamic, order=order, interrupt=self.interrupt,
+                dynamic=self.dynamic, order=order,
             )  # fmt: skip
             for callback in events.chunk:
                 callback(machine, last)
@@ -202,7 +189,7 @@ def _run_chunk(m: Machine, translation: Translation, args: tuple[Any, ...]) -> N
         raise m.stop("no-progress", message) from None
     except MemoryError:
         raise m.stop("launch-limit", "not enough memory") from None
-    except (TooLarge, Abandoned):
+    except TooLarge:
         raise
     except Exception as error:
         raise Stop(_misuse(m, error) or _fault(m, error)) from error

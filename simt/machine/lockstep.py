@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from simt.observers.observer import Events
 __all__ = ["Lockstep"]
 
 STEP_LIMIT = 4_000_000  # steps in one chunk; beyond, the clock decides
-POLL_INTERVAL = 64  # steps between two checks whether to go on
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
 
@@ -38,14 +36,12 @@ class Lockstep(Chunk):
         events: Events,
         dynamic: int,
         order: Lanes | None = None,
-        interrupt: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(program.source, grid, block, numbers, findings)
         self.program = program
         self.events = events
         self.spaces = Spaces(dynamic, program.most_shared, whole_grid=program.cooperative)
         self.order = order  # in which the threads of a statement write, if not in their own
-        self.interrupt = interrupt  # asked now and then whether to go on
         self.steps = 0
         self.started = time.monotonic()
 
@@ -58,8 +54,6 @@ class Lockstep(Chunk):
     def step(self) -> None:
         """Counts a step, so that no launch goes on forever."""
         self.steps += 1
-        if self.interrupt is not None and self.steps % POLL_INTERVAL == 0:
-            self.interrupt()
         if self.steps > STEP_LIMIT and self.steps % 1024 == 0:
             if time.monotonic() - self.started < limits.SECONDS:
                 return

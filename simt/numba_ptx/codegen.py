@@ -17,7 +17,14 @@ from simt.device import numba_cuda
 from simt.frontend import numba_bridge
 from simt.frontend.numba_bridge import CAPABILITY
 
-__all__ = ["compile_to_ptx", "compiler_fault", "linked_ptx", "linker_fault", "lowered"]
+__all__ = [
+    "compile_to_ptx",
+    "compiler_fault",
+    "linked_ptx",
+    "linker_fault",
+    "lowered",
+    "unfused_ptx",
+]
 
 Types = tuple[Any, ...]
 
@@ -111,10 +118,24 @@ def linked_ptx(
         return str(library.get_lto_ptx(capability))
 
 
+def unfused_ptx(kernel: Callable[..., Any], types: Types) -> str:
+    """The PTX of a kernel that rounds after every multiplication, as the SIMT machine does.
+
+    What it computes is then the same, to the bit. It needs no nvJitLink.
+
+    Raises:
+        ImportError: there is no CUDA compiler here.
+        numba.core.errors.NumbaError: the kernel cannot be compiled for these types.
+    """
+    with lowered(kernel, types, CAPABILITY, fused=False) as library:
+        return str(library.get_asm_str(CAPABILITY))
+
+
 @contextlib.contextmanager
 def lowered(
-    kernel: Callable[..., Any], types: Types, capability: tuple[int, int], lines: bool = False
-) -> Any:
+    kernel: Callable[..., Any], types: Types, capability: tuple[int, int], lines: bool = False, *,
+    fused: bool = True,
+) -> Any:  # fmt: skip
     """A kernel, lowered as Numba's dispatcher does it before a first launch."""
     fault = compiler_fault()
     if fault is not None:
@@ -126,8 +147,8 @@ def lowered(
     with numba_bridge.any_device():
         try:
             compiled = compiler.compile_cuda(
-                function, numba_types.void, types, cc=capability, lto=True, lineinfo=lines,
-                nvvm_options={"fastmath": False, "opt": 3},
+                function, numba_types.void, types, cc=capability, lto=fused, lineinfo=lines,
+                nvvm_options={"opt": 3, "fma": fused},
             )  # fmt: skip
             library = compiled.library
             entry = compiled.fndesc.llvm_func_name

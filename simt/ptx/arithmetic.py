@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from simt.intrinsics.math import larger, smaller
 from simt.ptx.integers import (
     absolute_difference,
     bit_field_extract,
@@ -139,14 +140,6 @@ def rounded(x: Array, mode: str) -> Array:
     return {"rm": low, "rp": high}[mode]
 
 
-def least(a: Array, b: Array) -> Array:
-    return np.fmin(a, b) if a.dtype.kind == "f" else np.minimum(a, b)
-
-
-def largest(a: Array, b: Array) -> Array:
-    return np.fmax(a, b) if a.dtype.kind == "f" else np.maximum(a, b)
-
-
 def saturated(x: Array) -> Array:
     return np.where(np.isnan(x), x.dtype.type(0), np.clip(x, 0, 1)).astype(x.dtype)
 
@@ -172,7 +165,7 @@ def times(a: Array, b: Array) -> Array:
 
 PLAIN: dict[str, Operation] = {
     "add": np.add, "sub": np.subtract, "mul": times, "div": divide, "rem": remainder,
-    "min": least, "max": largest, "neg": np.negative, "abs": np.abs,
+    "min": smaller, "max": larger, "neg": np.negative, "abs": np.abs,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
     "cnot": lambda a: (a == 0).astype(a.dtype),
     "shl": shift_left, "shr": shift_right, "bfi": bit_field_insert, "bfe": bit_field_extract,

@@ -133,6 +133,6 @@ def kept_in_shared_memory(value, write):
 
 @CASES.add((1, 4), lambda r: (zeros(4, kind=np.float64),), lambda out: 7.5)
 def an_array_for_each_type_that_a_function_is_called_with(out):
-    kept_in_shared_memory(7, True), kept_in_shared_memory(0.5, True)
-    i = cuda.grid(1)
-    out[i] = kept_in_shared_memory(i, False) + kept_in_shared_memory(1.0, False)
+    i = cuda.grid(1)  # a number that is written out would have an array of its own
+    kept_in_shared_memory(out.size + 3, i >= 0), kept_in_shared_memory(0.5, i >= 0)
+    out[i] = kept_in_shared_memory(i, i < 0) + kept_in_shared_memory(1.0, i < 0)

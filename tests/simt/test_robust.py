@@ -18,7 +18,6 @@ from numba import float32
 
 import simt
 from simt import cuda
-from simt.compiled import launch as compiled
 from simt.core import limits
 from simt.machine import lockstep, machine
 
@@ -345,12 +344,8 @@ def test_a_loop_that_waits_says_which_threads_might_end_it_on_a_gpu(
     assert bool(rest) == bool(said)
 
 
-@pytest.mark.parametrize("budget", [np.inf, 0.0])
 @pytest.mark.parametrize("way", [contextlib.nullcontext, simt.unchecked])
-def test_one_thread_of_each_block_takes_a_lock(
-    way: Any, budget: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compiled, "BUDGET", budget)
+def test_one_thread_of_each_block_takes_a_lock(way: Any) -> None:
     lock = np.zeros(1, np.int32)
     with way(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*ran as compiled code")

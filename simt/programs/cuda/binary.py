@@ -21,10 +21,9 @@ from simt.programs.cuda.errors import ApiError, NotSupported
 from simt.programs.cuda.kernels import DeviceKernel
 from simt.programs.cuda.memory import DeviceMemory, Piece
 from simt.programs.cuda.sources import FILE, SourceFiles, is_own
-from simt.ptx.launch import PtxListing
 from simt.ptx.link import link
 from simt.ptx.parse import Module, files_of
-from simt.ptx.program import Memory, PtxProgram
+from simt.ptx.program import Memory, PtxListing, PtxProgram
 
 __all__ = ["DeviceCode", "Variable"]
 

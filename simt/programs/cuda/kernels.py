@@ -16,9 +16,9 @@ from simt.core.memory import View
 from simt.cpp.wording import in_words
 from simt.host.arguments import LaunchArguments
 from simt.host.work.prepared import Outcome
+from simt.host.work.ptx import PreparedPtx
 from simt.observers.observer import Observer
 from simt.programs.cuda.memory import DeviceMemory, Piece
-from simt.ptx.launch import PreparedPtx
 from simt.ptx.program import PtxProgram
 from simt.ptx.textures import Texels, Texture
 

@@ -344,16 +344,8 @@ class Arithmetic(Emitter):
         t, modes = LLVM[kind], known & MODES
         if "approx" in words or name in NUMPY:
             modes = set()
-        small = kind == "f16" and name not in (
-            "add",
-            "sub",
-            "mul",
-            "fma",
-            "min",
-            "max",
-            "neg",
-            "abs",
-        )
+        exact = ("add", "sub", "mul", "fma", "min", "max", "neg", "abs")
+        small = kind == "f16" and name not in exact
         if known - MODES or small or (modes and kind != "f32"):
             raise NotNative(f"{name} of {kind}")
         if "ftz" in words:
@@ -372,6 +364,10 @@ class Arithmetic(Emitter):
             a, b = values[:2]
             better = self.op(f"fcmp o{'lt' if name == 'min' else 'gt'} {t} {a}, {b}")
             better = self.op(f"or i1 {better}, {self.op(f'fcmp uno {t} {b}, {b}')}")
+            n, lower = bits_of(kind), a if name == "min" else b
+            signed = self.op(f"icmp slt i{n} {self.op(f'bitcast {t} {lower} to i{n}')}, 0")
+            same = self.op(f"and i1 {signed}, {self.op(f'fcmp oeq {t} {a}, {b}')}")
+            better = self.op(f"or i1 {better}, {same}")  # -0 is less than 0
             result = self.select(better, t, a, b)
         elif name == "neg":
             result = self.op(f"fneg {t} {values[0]}")

@@ -133,7 +133,7 @@ class _Copies:
             raise NotNative(f"the call {i}")
         callee = self._functions[name]
         if name in inside:
-            raise NotNative(f"{name}, which calls itself")
+            raise NotNative("a device function calls itself")
         self._count += 1
 
         def place(variable: str) -> str:

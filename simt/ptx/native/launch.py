@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,13 @@ PRINTS = "trap"  # the fault of a thread that does what only the executor can
 
 
 def launch_native(
-    program: PtxProgram, grid: Triple, block: Triple, values: tuple[Any, ...], dynamic: int
-) -> LaunchResult | None:
+    program: PtxProgram, grid: Triple, block: Triple, values: tuple[Any, ...], dynamic: int,
+    executor: Callable[..., LaunchResult] | None = None,
+) -> LaunchResult | None:  # fmt: skip
     """A launch by machine code; None if the executor has to carry it out.
 
-    `program.native["left"]` says why it always has to, if it has.
+    `program.native["left"]` says why it always has to, if it has. `executor` carries out the
+    blocks `only` of this launch, of which something is to be told, from another form of the kernel.
     """
     native = program.native
     try:
@@ -61,6 +64,9 @@ def launch_native(
         _leave(program, " ".join(str(error).split())[:MAX_REASON])
         return None
     untyped: Any = program  # the machine takes both kinds
+    executor = executor or partial(
+        launch, untyped, grid, block, values, dynamic=dynamic, machine=PtxMachine
+    )
     saved = _copies(written_allocations(untyped, values))
     status, noted = code.run(program, common, grid, block, dynamic)
     if status:
@@ -74,10 +80,7 @@ def launch_native(
     native["told"].append((grid, block))
     after = {a: a.data.copy() for a in saved}
     _put_back(saved)
-    result = launch(
-        untyped, grid, block, values, dynamic=dynamic, only=np.array([min(noted)]),
-        machine=PtxMachine,
-    )  # fmt: skip
+    result = executor(only=np.array([min(noted)]))
     _put_back(saved if result.stopped else after)
     return None if result.stopped else result
 

@@ -16,10 +16,9 @@ from simt.numba_ptx.codegen import linked_ptx
 from simt.numba_ptx.kernel import parameters
 from simt.observers.counters import Counters, Counts
 from simt.observers.traffic import bank_passes, sectors
-from simt.ptx.launch import PtxListing
 from simt.ptx.machine import PtxMachine
 from simt.ptx.parse import Instruction, parse
-from simt.ptx.program import PtxProgram
+from simt.ptx.program import PtxListing, PtxProgram
 
 CAPABILITY = (9, 0)
 COUNTERS = (

@@ -9,12 +9,11 @@ import pytest
 from simt.core.memory import Allocation, View
 from simt.machine.execution import launch
 from simt.ptx.arithmetic import operand_kinds
-from simt.ptx.launch import PtxListing
 from simt.ptx.machine import PtxMachine
 from simt.ptx.native.emitter import FLOATS, bits_of
 from simt.ptx.native.launch import launch_native
 from simt.ptx.parse import Instruction
-from simt.ptx.program import PtxProgram
+from simt.ptx.program import PtxListing, PtxProgram
 from simt.ptx.translate import result_kind
 
 pytest.importorskip("llvmlite")

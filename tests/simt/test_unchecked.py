@@ -1,11 +1,9 @@
-"""Launches that compiled code carries out: results, and what is told, are the machine's."""
+"""Unchecked launches by machine code: results, and what is told, are the machine's."""
 
 import copy
-import random
 import threading
 import warnings
-from contextlib import contextmanager
-from types import SimpleNamespace
+from contextlib import contextmanager, nullcontext
 
 import numba
 import numpy as np
@@ -13,34 +11,26 @@ import pytest
 
 import simt
 from simt import cuda
-from simt.compiled import launch as compiled
 from simt.core import limits
 from simt.core.findings import SimtWarning
+from simt.numba_ptx import codegen
+from simt.ptx.native.launch import left_to_executor
 
-from . import fuzz, grammar, sources
+from . import sources
 from .cases import Case, assert_same
 from .harness import launch
 from .right import CASES
 
+pytestmark = pytest.mark.usefixtures("_compiler")
+
 # of the right kernels, those that are left to the machine, with the reason's first words
 LEFT = {
-    "shapes_and_types_that_a_device_function_is_given": "a shape that depends on",
-    "each_call_of_itself_has_its_own_array": "a declared signature",
-    "constant_records": "",
-    "an_array_for_each_type_that_a_function_is_called_with": "syncthreads in a device function",
-    "recursion": "fibonacci calls itself",
-    "bit_tricks": "cuda.brev",
-    "nested_functions": "FunctionDef",
-    "active_lanes_of_a_branch": "cuda.activemask",
-    "whole_grid_sync": "cuda.cg.this_grid",
-    "relaxation_over_the_grid": "cuda.cg.this_grid",
+    "each_call_of_itself_has_its_own_array": "a device function calls itself",
+    "constants_by_columns": "its threads print",
+    "recursion": "a device function calls itself",
+    "whole_grid_sync": "its whole grid waits",
+    "relaxation_over_the_grid": "its whole grid waits",
 }
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch):
-    """No kernel is too small to be compiled."""
-    monkeypatch.setattr(compiled, "BUDGET", 0.0)
 
 
 @contextmanager
@@ -56,8 +46,8 @@ def state(kernel):
     return overload.unchecked
 
 
-def is_compiled(kernel):
-    return state(kernel).code is not None and not state(kernel).refused
+def is_native(kernel):
+    return state(kernel).ptx is not None and not state(kernel).left
 
 
 # --- the same results
@@ -71,16 +61,9 @@ def test_a_right_kernel_is_right(case: Case) -> None:
         launch(kernel, case.grid, case.block, *args, shared=case.shared)
     assert_same(args, case.expected(seed=3), case.rtol)
     for overload in kernel.overloads.values():
-        refused = overload.unchecked.refused
-        assert (case.name in LEFT) == bool(refused), refused
-        assert LEFT.get(case.name, "") in refused
-
-
-@pytest.mark.parametrize("number", range(2000, 2006))
-def test_a_random_kernel_gives_what_the_reference_gives(number: int) -> None:
-    program = grammar.program(random.Random(number).randrange)
-    wrong = fuzz.difference(program, [(number, fuzz.compiled)])
-    assert wrong is None, f"{wrong}\n{program.source}"
+        left = overload.unchecked.left
+        assert (case.name in LEFT) == bool(left), left
+        assert LEFT.get(case.name, "") in left
 
 
 def matmul(a, b, c):
@@ -104,7 +87,7 @@ def test_many_blocks_are_shared_among_cores_and_small_launches_are_not() -> None
         with unchecked():
             launch(kernel, (13, 13), (8, 8), a, b, c)
         np.testing.assert_array_equal(c, want)
-    assert is_compiled(kernel)
+    assert is_native(kernel)
 
 
 def counted_round(a):
@@ -118,36 +101,17 @@ def test_counters_above_the_integers_of_float64() -> None:
     a = np.repeat(np.array([5, 2**53 + 1, 2**64 - 3, 2**64 - 2, 0], np.uint64), 2)
     with unchecked():
         launch(kernel, 1, 5, a)
-    assert is_compiled(kernel)
+    assert is_native(kernel)
     top = 2**64 - 2
     counts = [6, 4, 2**53 + 2, 2**53, 2**64 - 2, 2**64 - 4, 0, 2**64 - 3, 1, top]
     assert a.tolist() == counts
-
-
-def sometimes_set(a, out):
-    i = cuda.grid(1)
-    s = cuda.shared.array(32, numba.int64)
-    s[cuda.threadIdx.x] = a[i]
-    cuda.syncthreads()
-    if s[31 - cuda.threadIdx.x] > 20:
-        k = ~1
-    out[i] = k ^ 1
-
-
-def test_a_variable_that_nothing_was_assigned_to_is_zero() -> None:
-    kernel = cuda.jit(sometimes_set)
-    a, out = np.arange(32), np.zeros(32, np.int64)
-    with unchecked():
-        launch(kernel, 1, 32, a, out)
-    np.testing.assert_array_equal(out, np.where(31 - a > 20, -2 ^ 1, 1))
-    assert is_compiled(kernel)
 
 
 OPERATIONS = {
     "int64": "x // y; x % y; x << y; x >> y; -x; ~x; abs(x); x and y; min(x, y); np.uint8(x)",
     "uint64": "x << y; x >> y; (x << y) | (x >> y); x // y; x % y; x ^ y; x + y; x * y; "
     "x << 65; x >> 64; x // 3; x - y",
-    "int32": "x << 64; x >> 70; x >> y; x << y; 1 << x; -1 >> x",
+    "int32": "x << 64; x >> y; x << y; 1 << x; -1 >> x",
     "uint32": "x // y; x % y; x - y; -x; x << y; max(x, y); x / y; cuda.clz(x); cuda.ffs(x)",
     "bool": "cuda.clz(x); cuda.popc(y); -cuda.clz(x)",
     "float32": "x / y; x // y; x % y; min(x, y); max(x, y); round(x); math.ceil(y); x ** 2; int(x)",
@@ -163,8 +127,11 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("kind", OPERATIONS)
-def test_numbers_on_the_edge(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Division by zero, shifts too far, negative remainders, NaN: as the machine has them."""
+def test_numbers_on_the_edge(kind: str) -> None:
+    """Division by zero, shifts too far, negative remainders, NaN: as the machine has them.
+
+    Where a shift is by 2**32 or more, or a divisor is infinite or a quotient large, code of a GPU is not of one mind.
+    """
     operations = OPERATIONS[kind].split("; ")
     lines = [f"    out[{k}, i] = {operation}" for k, operation in enumerate(operations)]
     head = "def kernel(a, b, out):\n    i = cuda.grid(1)\n    x = a[i]\n    y = b[i]\n"
@@ -175,11 +142,17 @@ def test_numbers_on_the_edge(kind: str, monkeypatch: pytest.MonkeyPatch) -> None
     fast = sources.module(text, cuda).kernel
     with unchecked():
         launch(fast, a.size, 1, a, b, got)
-        monkeypatch.setattr(compiled, "BUDGET", np.inf)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of float64
         launch(sources.module(text, cuda).kernel, a.size, 1, a, b, want)
-    assert is_compiled(fast), state(fast).refused
+    assert is_native(fast), state(fast).left
     for operation, g, w in zip(operations, got, want, strict=True):
-        np.testing.assert_array_equal(g, w, err_msg=operation)
+        certain = np.ones(b.size, bool)
+        if kind == "float32" and operation in ("x // y", "x % y"):
+            certain = ~np.isinf(b) & (np.abs(a) < 1e9)
+        elif ">> y" in operation or "<< y" in operation:
+            certain = (b >= 0) & (b.astype(np.float64) < 2**32)
+        np.testing.assert_array_equal(g[certain], w[certain], err_msg=operation)
 
 
 # --- the same sentences
@@ -202,13 +175,13 @@ def test_an_index_out_of_bounds_is_told_as_the_machine_tells_it(by: int) -> None
     assert len(set(said)) == 1
 
 
-def test_a_negative_index_is_told_and_counts_from_the_end() -> None:
+def test_a_negative_index_counts_from_the_end() -> None:
     kernel = cuda.jit(shifted)
     a, out = np.arange(32.0), np.zeros(32)
-    with unchecked(), pytest.warns(SimtWarning, match="negative index counts from the end"):
+    with unchecked():
         launch(kernel, 2, 16, a, out, -3)
     np.testing.assert_array_equal(out, np.roll(a, 3))
-    assert state(kernel).refused
+    assert is_native(kernel)
 
 
 def half_way(out):
@@ -275,15 +248,16 @@ def several_loops(a):
     ("function", "threads"),
     [(from_beyond, 8), (from_beyond, 16), (from_beyond, 40), (several_loops, 64)],
 )
-def test_threads_that_meet_get_what_they_get_on_the_machine(function, threads, monkeypatch) -> None:
+def test_threads_that_meet_get_what_they_get_on_the_machine(function, threads) -> None:
     kernel = cuda.jit(function)
     got, want = (np.arange(threads) + 1 for _ in "cm")
     with unchecked():
         launch(kernel, 1, threads, got)
-        monkeypatch.setattr(compiled, "BUDGET", np.inf)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of lanes that are not there
         launch(cuda.jit(function), 1, threads, want)
     np.testing.assert_array_equal(got, want)
-    assert is_compiled(kernel), state(kernel).refused
+    assert is_native(kernel), state(kernel).left
 
 
 def reverse(a, n):
@@ -301,13 +275,13 @@ def test_threads_that_have_left_before_a_barrier_are_told_of() -> None:
     kernel = cuda.jit(reverse)
     a = np.arange(40.0)
     words = "24 of 32 threads of the block returned before this barrier: .*block 1"
-    for _ in range(2):
+    for said in (pytest.warns(SimtWarning, match=words), nullcontext()):  # once
         before = a.copy()
-        with unchecked(), pytest.warns(SimtWarning, match=words):
+        with unchecked(), said:
             launch(kernel, 2, 32, a, 40)
         np.testing.assert_array_equal(a[:32], before[31::-1])
         np.testing.assert_array_equal(a[32:], before[:31:-1])
-    assert is_compiled(kernel)
+    assert is_native(kernel)
 
 
 def endless(a):
@@ -362,7 +336,7 @@ def test_nothing_is_said_after_a_checked_launch_of_the_same_shapes() -> None:
         launch(kernel, 1, 16, a, out, 0)
         with pytest.warns(SimtWarning, match="shifted ran as compiled code"):
             launch(kernel, 2, 16, a, out, 0)
-    assert is_compiled(kernel)
+    assert is_native(kernel)
 
 
 def tight(out):
@@ -379,44 +353,75 @@ def test_too_much_shared_memory_is_told_as_the_machine_tells_it() -> None:
     out = np.zeros(32)
     with unchecked():
         launch(kernel, 1, 32, out, shared=128)
-        assert is_compiled(kernel)
+        assert is_native(kernel)
         np.testing.assert_array_equal(out, 3)
         with pytest.raises(simt.errors.KernelError, match="a block wants 49,168 bytes of shared"):
             launch(kernel, 1, 32, out, shared=16_400)
 
 
-# --- when
+# --- what is the machine's
 
 
-def test_the_machine_goes_on_until_it_has_cost_a_second(monkeypatch) -> None:
-    monkeypatch.setattr(compiled, "BUDGET", 1.0)
-    kernel = cuda.jit(shifted)
-    a, out = np.arange(32.0), np.zeros(32)
-    with simt.unchecked():
-        launch(kernel, 1, 16, a, out, 0)
-        assert state(kernel).code is None
-        state(kernel).spent = 2.0
-        with unchecked():
-            launch(kernel, 1, 16, a, out, 0)
-    assert is_compiled(kernel)
+NUMBERS_BY_NAME = np.arange(32.0)
+FACTOR = 2
 
 
-def test_too_much_to_copy_stays_with_the_machine(monkeypatch) -> None:
-    monkeypatch.setattr(compiled, "SNAPSHOT_LIMIT", (16, 1))
-    kernel = cuda.jit(shifted)
-    a, out = np.arange(32.0), np.zeros(32)
-    with simt.unchecked():
-        launch(kernel, 1, 16, a, out, 0)
-    assert state(kernel).code is None
-    np.testing.assert_array_equal(out[:16], a[:16])
+def scaled(out):
+    i = cuda.grid(1)
+    out[i] = FACTOR * NUMBERS_BY_NAME[i]
 
 
-@pytest.mark.parametrize("other", [np.int64, np.float32])
-def test_a_type_that_is_another_on_the_cpu_is_noticed(other, monkeypatch):
-    key, wide = ("x", 3), np.dtype(np.float64)  # which NumPy calls equal to None
-    monkeypatch.setattr(compiled, "variable_types", lambda annotation: {key: wide})
-    made = SimpleNamespace(overloads={(): SimpleNamespace(type_annotation=None)})
-    compiled._compare(made, {key: wide})
-    compiled._compare(made, {key: None})
-    with pytest.raises(TypeError, match="x is float64 here, "):
-        compiled._compare(made, {key: np.dtype(other)})
+@pytest.mark.parametrize(
+    ("name", "new"), [("FACTOR", 3), ("FACTOR", 2.0), ("NUMBERS_BY_NAME", np.ones(32))]
+)
+def test_names_stand_for_what_they_stood_for_at_the_first_launch(name, new, monkeypatch) -> None:
+    kernel, out = cuda.jit(scaled), np.zeros(32)
+    launch(kernel, 1, 32, out)
+    monkeypatch.setitem(globals(), name, new)
+    with unchecked():
+        launch(kernel, 1, 32, out)
+    np.testing.assert_array_equal(out, 2 * np.arange(32))
+    assert state(kernel).left == "a name in it no longer stands for what it did"
+
+
+def inverted(out):
+    i = cuda.grid(1)
+    if out[i] == 0:
+        raise ZeroDivisionError("nothing to divide by")
+    out[i] = 1 / out[i]
+
+
+def test_what_a_kernel_raises_for_debugging_is_raised() -> None:
+    kernel = cuda.jit(debug=True, opt=False)(inverted)
+    with unchecked(), pytest.raises(ZeroDivisionError, match="nothing to divide by"):
+        launch(kernel, 1, 4, np.array([1.0, 2, 0, 4]))
+    assert "debug=True" in state(kernel).left
+
+
+def test_without_a_compiler_the_machine_says_why_at_the_end(monkeypatch) -> None:
+    monkeypatch.setattr(codegen, "compiler_fault", lambda: "no CUDA compiler here")
+    kernel, out = cuda.jit(scaled), np.zeros(32)
+    with unchecked():
+        launch(kernel, 1, 32, out)
+    np.testing.assert_array_equal(out, 2 * np.arange(32))
+    assert left_to_executor["scaled"] == state(kernel).left == "no CUDA compiler here"
+
+
+def test_a_device_array_is_reached_by_a_global_name() -> None:
+    table = cuda.to_device(np.arange(64.0)[::2].copy())
+
+    @cuda.jit
+    def doubled(out):
+        i = cuda.grid(1)
+        out[i] = table[i + 1]
+        table[i] = -1.0
+
+    out = np.zeros(8)
+    with unchecked():
+        launch(doubled, 1, 8, out)
+    assert is_native(doubled), state(doubled).left
+    np.testing.assert_array_equal(out, 2 * np.arange(8) + 2)
+    np.testing.assert_array_equal(table.copy_to_host()[7:9], [-1, 16])
+    with unchecked(), pytest.raises(simt.errors.KernelError, match="out of bounds"):
+        launch(doubled, 1, 33, np.zeros(33))
+    assert table.copy_to_host()[31] == 62

@@ -1,1 +1,0 @@
-"""Compiled launches: a kernel as loops over blocks and threads, by Numba's CPU compiler."""
