@@ -27,8 +27,6 @@ from simt.ptx.launch import PreparedPtx, PtxListing
 from simt.ptx.parse import Function, Module, parse
 from simt.ptx.program import Memory, PtxProgram
 
-__all__ = ["CppKernel", "CppModule", "cpp"]
-
 
 def cpp(source: str, options: Sequence[str] = ()) -> CppModule:
     """Compiles CUDA C++; its kernels then run on any computer, and name their mistakes.

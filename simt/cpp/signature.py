@@ -9,8 +9,6 @@ import numpy as np
 
 from simt.ptx.text import closing
 
-__all__ = ["USUAL", "Parameter", "Signature", "demangled_types", "find_kernels", "short_name"]
-
 ELEMENTS: dict[str, str] = {
     "float": "f4", "double": "f8", "half": "f2", "__half": "f2", "bool": "?",
     "char": "i1", "signed char": "i1", "unsigned char": "u1", "int8_t": "i1", "uint8_t": "u1",

@@ -13,8 +13,6 @@ from simt.core.findings import Finding
 from simt.core.registry import Intrinsic, callee, is_namespace
 from simt.core.source import MISSING, KernelSource
 
-__all__ = ["idle_lines"]
-
 
 def idle_lines(source: KernelSource, arrays: Iterable[str]) -> Iterator[Finding]:
     """A finding for each such line; `arrays` are the parameters that hold arrays."""

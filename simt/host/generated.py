@@ -21,18 +21,6 @@ from simt.host.device_array import DeviceNDArray, device_copy, from_interface
 from simt.host.dispatcher import Kernel
 from simt.wording import shown
 
-__all__ = [
-    "THREADS",
-    "check_options",
-    "device_function",
-    "kernel_from",
-    "on_device",
-    "operand",
-    "parameters",
-    "result_type",
-    "signatures",
-]
-
 THREADS = 128
 _IDENTITIES = (None, 0, 1, "reorderable")
 _serial = itertools.count(1)

@@ -18,8 +18,6 @@ from simt.frontend.signatures import conversion
 from simt.frontend.typecheck import unasked, verdict
 from simt.host.devices import gpus
 
-__all__ = ["Overload", "asking", "check_options", "error_for"]
-
 Options = Mapping[str, Any]
 # those that `cuda.jit` takes for kernels; here only debug, launch_bounds and link mean something
 _OPTIONS = {

@@ -20,8 +20,6 @@ from simt.machine.indexing import BadIndex, locate
 from simt.machine.machine import Machine
 from simt.machine.per_thread import Choice
 
-__all__ = ["decreased", "exchanged", "increased", "swapped", "update_slots"]
-
 Lanes = np.ndarray[Any, Any]
 Update = Callable[[Lanes, Lanes], Lanes]
 

@@ -32,8 +32,6 @@ from simt.machine.iteration import Indices, Pairs, length
 from simt.machine.machine import Machine
 from simt.machine.views import reshaped
 
-__all__ = ["rounded", "type_of"]
-
 COMPLEX64, COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
 
 

@@ -14,8 +14,6 @@ from simt.core.source import unit
 from simt.core.values import Value, truth
 from simt.machine.machine import Machine
 
-__all__ = ["GridGroup", "barrier", "returned"]
-
 
 def barrier(m: Machine) -> None:
     """`syncthreads`: all threads that have not left a block that arrives must arrive."""

@@ -17,8 +17,6 @@ from simt.core.values import INT64, UINT32, Value, cast, truth
 from simt.intrinsics.sync import returned
 from simt.machine.machine import Machine
 
-__all__ = ["from_rows", "meet", "taken", "taking_part", "warp_rows"]
-
 WARP = 32
 FULL_MASK = 0xFFFFFFFF
 INT32 = np.dtype(np.int32)

@@ -21,8 +21,6 @@ from simt.core.values import Range, Value, truth
 from simt.machine.iteration import item, length
 from simt.machine.machine import Machine
 
-__all__ = ["ForLoop", "WhileLoop", "waiting"]
-
 WHILE_LIMIT = 1 << 30  # iterations of one `while` loop
 MIN_ITERATIONS = 10_000  # that every loop may run, however long they take
 CHECK_INTERVAL = 1_000  # iterations between two checks of the clock and of what changes

@@ -14,8 +14,6 @@ from simt.core.findings import FindingLog
 from simt.machine.spaces import Spaces
 from simt.observers.observer import Events
 
-__all__ = ["Lockstep"]
-
 STEP_LIMIT = 4_000_000  # steps in one chunk; beyond, the clock decides
 POLL_INTERVAL = 64  # steps between two checks whether to go on
 Triple = tuple[int, int, int]

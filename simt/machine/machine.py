@@ -45,8 +45,6 @@ from simt.machine.lockstep import Lockstep
 from simt.machine.per_thread import Choice, DivergentValue, choose_view, several
 from simt.machine.views import elements, in_place, reshaped
 
-__all__ = ["Frame", "Machine"]
-
 DEPTH_LIMIT = 64  # device functions inside device functions
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]

@@ -26,8 +26,6 @@ from simt.ptx.parse import (
 from simt.ptx.textures import Texels, Texture
 from simt.ptx.translate import Code, translated
 
-__all__ = ["LaunchMemory", "Memory", "PtxProgram"]
-
 
 @dataclass
 class LaunchMemory:

@@ -17,8 +17,6 @@ from simt.observers.trace import Recorder, Steps, block_number
 if TYPE_CHECKING:
     from simt.machine.execution import LaunchResult
 
-__all__ = ["Report", "make_report"]
-
 SCHEMA = 1
 Triple = tuple[int, int, int]
 

@@ -9,8 +9,6 @@ from weakref import ref
 
 import numpy as np
 
-__all__ = ["HostMemory", "pin", "pinned_empty", "unpin"]
-
 Array = np.ndarray[Any, Any]
 
 
