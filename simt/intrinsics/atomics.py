@@ -17,6 +17,7 @@ from simt.core.memory import View
 from simt.core.registry import intrinsic
 from simt.core.values import Value, cast
 from simt.machine.indexing import BadIndex, locate
+from simt.machine.lockstep import Lockstep
 from simt.machine.machine import Machine
 from simt.machine.per_thread import Choice
 
@@ -90,7 +91,7 @@ def _atomic(
 
 
 def update_slots(
-    m: Machine, array: View, place: tuple[Value, ...], slot: Value, values: tuple[Value, ...],
+    m: Lockstep, array: View, place: tuple[Value, ...], slot: Value, values: tuple[Value, ...],
     update: Any, used: bool = True, steady: bool = False, block_only: bool = False,
 ) -> Value:  # fmt: skip
     """An atomic at one slot for each active thread: what each has found, if that is `used`.

@@ -24,6 +24,7 @@ class Lockstep(Chunk):
     """What the executors of a kernel's source and of its PTX have in common."""
 
     STEPS = "loop iterations"  # what is counted
+    frames: list[Any]  # of the functions that run, the kernel's first: who has left each
 
     def __init__(
         self,
@@ -44,6 +45,8 @@ class Lockstep(Chunk):
         self.spaces = Spaces(dynamic, program.most_shared, whole_grid=program.cooperative)
         self.order = order  # in which the threads of a statement write, if not in their own
         self.interrupt = interrupt  # asked now and then whether to go on
+        self.written = 0  # stores so far; while a loop is watched, those that changed something
+        self.watching = False
         self.steps = 0
         self.started = time.monotonic()
 

@@ -80,8 +80,6 @@ class Machine(Lockstep):
         super().__init__(program, *where, **options)
         self.frames: list[Frame] = []
         self.arguments: tuple[Any, ...] = ()  # of the function that is entered next
-        self.written = 0  # stores so far; while a loop is watched, those that changed something
-        self.watching = False
 
     # --- functions
 

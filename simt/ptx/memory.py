@@ -54,8 +54,6 @@ class MemoryAccess(Lockstep):
         """Begins: `tables` are the allocations of each space by the upper bits of addresses."""
         self.tables = tables
         self.names = names  # by the number of an allocation
-        self.written = 0  # stores so far; while a loop is watched, those that changed something
-        self.watching = False
         self.unread: tuple[Any, ...] | None = None  # what this load finds that nobody has written
         self.defers = False  # whether it matters only where the value does
         self._cache: dict[int, _Addresses] = {}
@@ -368,10 +366,9 @@ class MemoryAccess(Lockstep):
         def update(view: View, slot: Any) -> Any:
             self._writable(view)
             steady = name in ("min", "max")
-            machine: Any = self
             self.defers = name == "exch"
             old = update_slots(
-                machine, view, (slot,), slot, values, UPDATES[name], used or name == "cas", steady,
+                self, view, (slot,), slot, values, UPDATES[name], used or name == "cas", steady,
                 block_only,
             )  # fmt: skip
             return self._read(old) if used else None
