@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import math
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from simt.core.memory import Allocation, View, at_address, poison
 from simt.device import numba_cuda
-from simt.errors import BadInput
+from simt.errors import BadCall, BadInput
 from simt.host.streams import external_stream
 from simt.host.work.copies import copy_in, copy_on_device, copy_out, unread
 from simt.host.work.layout import array_interface, bytes_of, dense, same_order, span
@@ -25,6 +26,10 @@ NOT_CONTIGUOUS = (
     "Array contains non-contiguous buffer and cannot be transferred as a single memory region. "
     "Please ensure contiguous buffer with numpy .ascontiguousarray()"
 )
+
+
+def _of_array(name: str) -> Any:
+    return property(attrgetter(f"_array.{name}"))
 
 
 class DeviceNDArray:
@@ -49,44 +54,15 @@ class DeviceNDArray:
         allocation.know()
         return device_array
 
-    # --- what it is
+    # --- what it is, as NumPy says it
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The lengths of the dimensions."""
-        shape: tuple[int, ...] = self._array.shape
-        return shape
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """Bytes from one element to the next, per dimension."""
-        return self._array.strides
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the elements."""
-        dtype: np.dtype[Any] = self._array.dtype
-        return dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return self._array.ndim
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return self._array.size
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes that the elements take."""
-        return self._array.nbytes
-
-    @property
-    def flags(self) -> Any:
-        """NumPy's flags: contiguity above all."""
-        return self._array.flags
+    shape: tuple[int, ...] = _of_array("shape")
+    strides: tuple[int, ...] = _of_array("strides")
+    dtype: np.dtype[Any] = _of_array("dtype")
+    ndim: int = _of_array("ndim")
+    size: int = _of_array("size")
+    nbytes: int = _of_array("nbytes")
+    flags: Any = _of_array("flags")
 
     @property
     def alloc_size(self) -> int:
@@ -329,6 +305,21 @@ def device_copy(array: Array, stream: Any = 0) -> DeviceNDArray:
     copy = array.copy(order="K") if dense(array) else np.array(array, order="C", copy=True)
     copy = np.asarray(copy)
     return DeviceNDArray.over(copy, Allocation("global", bytes_of(copy)))
+
+
+def on_device(array: Array, stream: Any = 0) -> DeviceNDArray:
+    """A copy of a host array on the device.
+
+    Raises:
+        BadCall: if its elements have gaps between them: Numba copies memory in one piece.
+    """
+    once = array[tuple(slice(None if step else 1) for step in array.strides)]
+    if not dense(once):
+        raise BadCall(
+            f"an array of shape {array.shape} and strides {array.strides} does not lie in one "
+            "piece, and Numba copies no other to the device: give np.ascontiguousarray(x)"
+        )
+    return device_copy(array, stream)
 
 
 def device_empty(shape: Any, dtype: Any, order: str = "C") -> DeviceNDArray:

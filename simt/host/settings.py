@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from simt.errors import BadInput
 from simt.wording import shown
 
+T = TypeVar("T")
 _checked: ContextVar[bool] = ContextVar("simt_checked", default=True)
 _going: ContextVar[bool] = ContextVar("simt_keep_going", default=False)
 _seed: ContextVar[int] = ContextVar("simt_seed", default=0)
@@ -77,6 +78,15 @@ def current_seed() -> int:
 
 
 @contextmanager
+def _set(setting: ContextVar[T], value: T) -> Iterator[None]:
+    token = setting.set(value)
+    try:
+        yield
+    finally:
+        setting.reset(token)
+
+
+@contextmanager
 def unchecked() -> Iterator[None]:
     """Launches run faster, and do not look for races or uninitialized reads.
 
@@ -88,11 +98,8 @@ def unchecked() -> Iterator[None]:
     ...     checking()
     False
     """
-    token = _checked.set(False)
-    try:
+    with _set(_checked, False):
         yield
-    finally:
-        _checked.reset(token)
 
 
 @contextmanager
@@ -106,11 +113,8 @@ def keep_going() -> Iterator[None]:
     ...     keeps_going()
     True
     """
-    token = _going.set(True)
-    try:
+    with _set(_going, True):
         yield
-    finally:
-        _going.reset(token)
 
 
 @contextmanager
@@ -126,8 +130,5 @@ def block_order(number: int) -> Iterator[None]:
     """
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
         raise BadInput(f"block_order is {shown(number)}: give a whole number, 0 or more.")
-    token = _seed.set(int(number))
-    try:
+    with _set(_seed, int(number)):
         yield
-    finally:
-        _seed.reset(token)
