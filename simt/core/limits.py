@@ -10,6 +10,21 @@ import numpy as np
 from simt.core.findings import Finding, Stop
 from simt.errors import BadLaunch
 
+__all__ = [
+    "BLOCKS_EACH",
+    "MAX_LOCAL",
+    "MAX_SHARED",
+    "MAX_SHARED_OPTIN",
+    "RESERVED_SHARED",
+    "SECONDS",
+    "WARPS_EACH",
+    "check_shape",
+    "check_together",
+    "resident",
+    "slow",
+    "triple",
+]
+
 Triple = tuple[int, int, int]
 MAX_THREADS = 1024
 

@@ -20,6 +20,22 @@ import numpy as np
 
 from simt.core.resolution import choose
 
+__all__ = [
+    "ARITHMETIC",
+    "UNDEFINED",
+    "Maybe",
+    "Range",
+    "arithmetic_type",
+    "cast",
+    "clamped",
+    "dtype_of",
+    "merge_type",
+    "normal",
+    "settle",
+    "truth",
+    "where",
+]
+
 BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)
 UINT64 = np.dtype(np.uint64)

@@ -21,6 +21,15 @@ from simt.device import driver
 from simt.device.driver import Gpu
 from simt.errors import DeviceError
 
+__all__ = [
+    "Selection",
+    "cores",
+    "cpu_name",
+    "current",
+    "decide",
+    "torch_gpu",
+]
+
 ENVIRONMENT_VARIABLE = "GPULEARN_DEVICE"
 # set by a process whose own probe worked for those that it starts: a probe takes seconds
 PROBED = "GPULEARN_PROBED"

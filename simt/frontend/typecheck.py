@@ -32,6 +32,17 @@ from simt.frontend.kinds import kind_of
 from simt.frontend.numba_bridge import NotLowered, device_of, real_device, type_annotation
 from simt.frontend.numba_errors import NEW_ARRAY, no_code, reason
 
+__all__ = [
+    "argument_types",
+    "declare",
+    "device_types",
+    "give_up",
+    "numba_type",
+    "unasked",
+    "variable_types",
+    "verdict",
+]
+
 UNCHECKED = (
     "Numba is not installed here: nobody says whether a GPU would take this kernel, and the SIMT "
     "machine goes by its own rules for types"

@@ -18,11 +18,11 @@ from simt.host.device_array import (
     device_copy,
     device_empty,
     from_interface,
-    on_device,
 )
 from simt.host.devices import *  # noqa: F403 - its names are `cuda`'s
 from simt.host.devices import current_context
 from simt.host.dispatcher import jit
+from simt.host.generated import on_device
 from simt.host.gufuncs import guvectorize
 from simt.host.reduction import Reduce
 from simt.host.stand_in import counterpart

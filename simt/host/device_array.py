@@ -11,12 +11,21 @@ import numpy as np
 
 from simt.core.memory import Allocation, View, at_address, poison
 from simt.device import numba_cuda
-from simt.errors import BadCall, BadInput
+from simt.errors import BadInput
 from simt.host.streams import external_stream
 from simt.host.work.copies import copy_in, copy_on_device, copy_out, unread
 from simt.host.work.layout import array_interface, bytes_of, dense, same_order, span
 from simt.host.work.queue import work_queue
 from simt.observers.initialized import WriteMap
+
+__all__ = [
+    "NUMBERS",
+    "DeviceNDArray",
+    "MappedNDArray",
+    "device_copy",
+    "device_empty",
+    "from_interface",
+]
 
 Array = np.ndarray[Any, Any]
 NUMBERS = "biufcMm"  # the kinds of dtypes that a kernel computes with
@@ -305,21 +314,6 @@ def device_copy(array: Array, stream: Any = 0) -> DeviceNDArray:
     copy = array.copy(order="K") if dense(array) else np.array(array, order="C", copy=True)
     copy = np.asarray(copy)
     return DeviceNDArray.over(copy, Allocation("global", bytes_of(copy)))
-
-
-def on_device(array: Array, stream: Any = 0) -> DeviceNDArray:
-    """A copy of a host array on the device.
-
-    Raises:
-        BadCall: if its elements have gaps between them: Numba copies memory in one piece.
-    """
-    once = array[tuple(slice(None if step else 1) for step in array.strides)]
-    if not dense(once):
-        raise BadCall(
-            f"an array of shape {array.shape} and strides {array.strides} does not lie in one "
-            "piece, and Numba copies no other to the device: give np.ascontiguousarray(x)"
-        )
-    return device_copy(array, stream)
 
 
 def device_empty(shape: Any, dtype: Any, order: str = "C") -> DeviceNDArray:

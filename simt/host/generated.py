@@ -17,9 +17,21 @@ from simt.errors import BadCall, KernelError
 from simt.frontend.numba_bridge import any_device, real_function
 from simt.frontend.numba_errors import reason
 from simt.host.arguments import host_array
-from simt.host.device_array import DeviceNDArray, from_interface
+from simt.host.device_array import DeviceNDArray, device_copy, from_interface
 from simt.host.dispatcher import Kernel
 from simt.wording import shown
+
+__all__ = [
+    "THREADS",
+    "check_options",
+    "device_function",
+    "kernel_from",
+    "on_device",
+    "operand",
+    "parameters",
+    "result_type",
+    "signatures",
+]
 
 THREADS = 128
 _IDENTITIES = (None, 0, 1, "reorderable")
@@ -55,6 +67,21 @@ def operand(thing: Any) -> DeviceNDArray | np.ndarray[Any, Any]:
     if array is None and hasattr(thing, "__cuda_array_interface__"):
         return from_interface(thing.__cuda_array_interface__)
     return np.asarray(thing) if array is None else array
+
+
+def on_device(array: np.ndarray[Any, Any], stream: Any = 0) -> DeviceNDArray:
+    """A copy of a host array on the device.
+
+    Raises:
+        BadCall: if its elements have gaps between them: Numba copies memory in one piece.
+    """
+    once = array[tuple(slice(None if step else 1) for step in array.strides)]
+    if not (once.flags.c_contiguous or once.flags.f_contiguous):
+        raise BadCall(
+            f"an array of shape {array.shape} and strides {array.strides} does not lie in one "
+            "piece, and Numba copies no other to the device: give np.ascontiguousarray(x)"
+        )
+    return device_copy(array, stream)
 
 
 def parameters(function: Callable[..., Any]) -> list[str]:

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from simt.errors import BadCall
-from simt.host.device_array import DeviceNDArray, device_empty, on_device
+from simt.host.device_array import DeviceNDArray, device_empty
 from simt.host.dispatcher import Kernel
 from simt.host.generated import (
     THREADS,
     check_options,
     device_function,
     kernel_from,
+    on_device,
     operand,
     parameters,
     signatures,

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from simt.errors import BadCall
-from simt.host.device_array import DeviceNDArray, device_empty, on_device
+from simt.host.device_array import DeviceNDArray, device_empty
 from simt.host.dispatcher import Kernel
-from simt.host.generated import THREADS, device_function, kernel_from, operand
+from simt.host.generated import THREADS, device_function, kernel_from, on_device, operand
 
 MAX_BLOCKS = 64
 _TEXT = """\

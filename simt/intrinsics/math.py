@@ -20,6 +20,17 @@ from simt.core.values import FLOAT64, INT64, UINT64, Value, cast_up, dtype_of, n
 from simt.intrinsics.elementwise import over_elements
 from simt.machine.machine import Machine
 
+__all__ = [
+    "complex_of",
+    "compute",
+    "elementwise",
+    "larger",
+    "magnitude",
+    "named",
+    "smaller",
+    "ufunc_loop",
+]
+
 _ONE = "l>d L>d f>f d>d"
 _HALF = _ONE + " e>e"
 _TWO = "ff>f dd>d"

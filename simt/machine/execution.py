@@ -24,6 +24,8 @@ from simt.machine.spaces import TooLarge
 from simt.observers.observer import Events, Observer
 from simt.wording import project_page
 
+__all__ = ["Abandoned", "LaunchResult", "launch", "written_allocations"]
+
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
 MAX_SHUFFLED = 1 << 22  # blocks; the order of more is only reversed

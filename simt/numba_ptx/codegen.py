@@ -17,6 +17,8 @@ from simt.device import numba_cuda
 from simt.frontend import numba_bridge
 from simt.frontend.numba_bridge import CAPABILITY
 
+__all__ = ["compile_to_ptx", "compiler_fault", "linked_ptx", "linker_fault", "lowered"]
+
 Types = tuple[Any, ...]
 
 

@@ -19,6 +19,8 @@ from simt.numba_ptx.codegen import linked_ptx, linker_fault
 from simt.ptx.launch import PreparedPtx, PtxListing
 from simt.ptx.program import PtxProgram
 
+__all__ = ["CompiledKernel", "parameters"]
+
 
 def parameters(values: Iterable[Any]) -> list[Any]:
     """A kernel's arguments as Numba's compiler hands them over.

@@ -7,6 +7,8 @@ from typing import Any
 from simt.host.dispatcher import Kernel
 from simt.host.xray import XRay, as_kernel
 
+__all__ = ["xray"]
+
 
 def xray(kernel: Any, *, block: int | tuple[int, ...] = 0, compiled: bool = False) -> XRay:
     """Prepares a launch with everything on: findings, counters, addresses.

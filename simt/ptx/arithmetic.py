@@ -50,6 +50,8 @@ from simt.ptx.narrow import (
 )
 from simt.ptx.parse import not_covered
 
+__all__ = ["TYPES", "compare", "convert", "operand_kinds", "operation"]
+
 Array = Any  # of NumPy
 Operation = Callable[..., Array]
 
@@ -137,15 +139,15 @@ def rounded(x: Array, mode: str) -> Array:
     return {"rm": low, "rp": high}[mode]
 
 
-def _least(a: Array, b: Array) -> Array:
+def least(a: Array, b: Array) -> Array:
     return np.fmin(a, b) if a.dtype.kind == "f" else np.minimum(a, b)
 
 
-def _largest(a: Array, b: Array) -> Array:
+def largest(a: Array, b: Array) -> Array:
     return np.fmax(a, b) if a.dtype.kind == "f" else np.maximum(a, b)
 
 
-def _saturated(x: Array) -> Array:
+def saturated(x: Array) -> Array:
     return np.where(np.isnan(x), x.dtype.type(0), np.clip(x, 0, 1)).astype(x.dtype)
 
 
@@ -164,13 +166,13 @@ def flushing(function: Operation) -> Operation:
     return flush
 
 
-def _times(a: Array, b: Array) -> Array:
+def times(a: Array, b: Array) -> Array:
     return a * b
 
 
 PLAIN: dict[str, Operation] = {
-    "add": np.add, "sub": np.subtract, "mul": _times, "div": divide, "rem": remainder,
-    "min": _least, "max": _largest, "neg": np.negative, "abs": np.abs,
+    "add": np.add, "sub": np.subtract, "mul": times, "div": divide, "rem": remainder,
+    "min": least, "max": largest, "neg": np.negative, "abs": np.abs,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
     "cnot": lambda a: (a == 0).astype(a.dtype),
     "shl": shift_left, "shr": shift_right, "bfi": bit_field_insert, "bfe": bit_field_extract,
@@ -281,7 +283,7 @@ def operation(op: tuple[str, ...]) -> Operation:
         raise not_covered(".".join(op))
     if "ftz" in words:
         function = flushing(function)
-    for word, step in (("sat", _saturated), ("relu", without_negative)):
+    for word, step in (("sat", saturated), ("relu", without_negative)):
         if word in words:
             function = partial(_then, step, function)
     return function
@@ -406,7 +408,7 @@ def _converted(op: tuple[str, ...], value: Array) -> Array:
             min(limits.max, np.iinfo(value.dtype).max),
         )
     result = value.astype(target)
-    return _saturated(result) if "sat" in op and target.kind == "f" else result
+    return saturated(result) if "sat" in op and target.kind == "f" else result
 
 
 def _whole_rounded(value: Array, target: np.dtype[Any], mode: str) -> Array:

@@ -18,6 +18,8 @@ from simt.ptx.machine import PtxMachine
 from simt.ptx.native.launch import launch_native
 from simt.ptx.program import PtxProgram
 
+__all__ = ["PreparedPtx", "PtxListing"]
+
 
 class PtxListing(Listing):
     """The source of a kernel that is only known as PTX, or the text that it was compiled from."""

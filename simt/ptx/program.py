@@ -26,6 +26,8 @@ from simt.ptx.parse import (
 from simt.ptx.textures import Texels, Texture
 from simt.ptx.translate import Code, translated
 
+__all__ = ["LaunchMemory", "Memory", "PtxProgram"]
+
 
 @dataclass
 class LaunchMemory:

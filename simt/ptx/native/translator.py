@@ -25,6 +25,8 @@ from simt.ptx.parse import WINDOWS, Instruction, names, space_of
 from simt.ptx.program import PtxProgram
 from simt.ptx.translate import ATOMICS, PACKED, SPECIAL, WIDEST, number, result_kind
 
+__all__ = ["FAULTS", "FRAME", "Translator"]
+
 # the words of what a worker is handed: numbers, then addresses
 FRAME = ("stop", "noted", "block", "bx", "by", "bz", "gx", "gy", "gz", "threads", "dynamic",
          "count", "shared", "local", "state", "points", "warps", "values", "masks", "tids",
