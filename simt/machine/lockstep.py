@@ -45,10 +45,10 @@ class Lockstep(Chunk):
         self.spaces = Spaces(dynamic, program.most_shared, whole_grid=program.cooperative)
         self.order = order  # in which the threads of a statement write, if not in their own
         self.interrupt = interrupt  # asked now and then whether to go on
-        self.written = 0  # stores so far; while a loop is watched, those that changed something
-        self.watching = False
         self.steps = 0
         self.started = time.monotonic()
+        self.written = 0  # stores so far; while a loop is watched, those that changed something
+        self.watching = False
 
     def at(self, place: int) -> None:
         """The statement that is carried out now."""
