@@ -25,8 +25,6 @@ from simt.core.values import (
     truth,
 )
 
-__all__ = ["BINARY", "COMPARE", "UNARY", "leak_hook"]
-
 Operation = Callable[..., Value]
 _WRAP = 1 << 64
 _HALF = 1 << 63

@@ -17,8 +17,6 @@ from simt.core.source import Listing, unit
 from simt.core.undefined import Doubtful, doubtful
 from simt.core.values import INT64, Value
 
-__all__ = ["Chunk", "Dim3", "Write"]
-
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
 MAX_INDEX_ARRAYS = 16  # whose properties are cached

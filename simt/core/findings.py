@@ -6,8 +6,6 @@ import warnings
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["KINDS", "Finding", "FindingLog", "SimtWarning", "Stop"]
-
 # kind -> severity. Errors make a report not ok; warnings cost time, or are right here and now.
 KINDS = {
     "out-of-bounds": "error",

@@ -7,8 +7,6 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["cache_folder"]
-
 
 def cache_folder() -> Path | None:
     """`~/.cache/simt`, or one for this user's temporary files; None if that is somebody else's."""

@@ -11,8 +11,6 @@ import dis
 import warnings
 from typing import Any
 
-__all__ = ["folded", "with_tuples"]
-
 _FOLDABLE = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop)
 _ONE_CONSTANT = {"RESUME", "NOP", "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_CONST", "RETURN_VALUE"}
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import ast
 
-__all__ = ["without_match"]
-
 
 def without_match(tree: ast.FunctionDef) -> ast.FunctionDef:
     """The function with each `match` that is made of comparisons as a chain of `if`."""

@@ -17,11 +17,6 @@ import numpy as np
 
 from simt.core.values import INT64, Value, cast, normal
 
-__all__ = [
-    "CODES", "Allocation", "Record", "View", "aligned", "at_address", "constant_view", "no_strings",
-    "poison", "views",
-]  # fmt: skip
-
 _ids = itertools.count(1 << 20)  # beyond those that a whole program's memory has of its own
 _known: WeakSet[Allocation] = WeakSet()  # what an address that comes from outside may lie in
 

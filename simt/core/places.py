@@ -12,8 +12,6 @@ from typing import Any
 import simt
 from simt.core.findings import SimtWarning
 
-__all__ = ["Place", "place"]
-
 _SKIPPED_FILES = ("contextlib.py", "functools.py")
 
 

@@ -9,8 +9,6 @@ from simt.core.memory import View
 from simt.core.registry import DeviceFunction
 from simt.core.source import Listing
 
-__all__ = ["MachineProgram", "Translation"]
-
 Translation = Callable[..., Any]  # run(machine, *arguments)
 
 

@@ -27,10 +27,6 @@ from simt.core.literals import folded, with_tuples
 from simt.core.match import without_match
 from simt.core.registry import is_namespace
 
-__all__ = [
-    "LINE_BITS", "MISSING", "KernelSource", "Listing", "read", "remember_texts", "unit",
-]  # fmt: skip
-
 MISSING = object()
 
 # A running kernel says where it is by one number: which function, and which line of its

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Doubtful", "doubtful"]
-
 Array = Any  # of NumPy
 THROUGH = (np.where, np.clip, np.broadcast_to, np.ascontiguousarray)
 

@@ -15,8 +15,6 @@ from simt.cpp.stored import stored
 from simt.errors import KernelError, MissingPackage
 from simt.wording import install_command
 
-__all__ = ["ARCHITECTURE", "compile_to_ptx", "compiler_fault", "knows_header"]
-
 ARCHITECTURE = "compute_80"
 CELL = "cell.cu"  # what the compiler takes the source's file to be called
 PATTERNS = {"win32": ("bin/**/nvrtc64_*.dll",)}

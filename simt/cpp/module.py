@@ -16,7 +16,7 @@ from simt.core.memory import View
 from simt.core.source import Listing
 from simt.cpp.compiler import compile_to_ptx
 from simt.cpp.ptx_text import PtxText
-from simt.cpp.signature import USUAL, Parameter, Signature, find_kernels, short_name
+from simt.cpp.signature import ELEMENTS, Parameter, Signature, find_kernels, short_name
 from simt.cpp.wording import in_words, shapes
 from simt.errors import BadInput, BadLaunch, KernelError
 from simt.host.arguments import LaunchArguments, marshal
@@ -26,8 +26,6 @@ from simt.host.work.ptx import PreparedPtx
 from simt.host.work.queue import work_queue
 from simt.ptx.parse import Function, Module, parse
 from simt.ptx.program import Memory, PtxListing, PtxProgram
-
-__all__ = ["CppKernel", "CppModule", "cpp"]
 
 
 def cpp(source: str, options: Sequence[str] = ()) -> CppModule:
@@ -300,7 +298,7 @@ class CppKernel:
             return
         if {dtype.kind, element.kind} <= set("iu") and dtype.itemsize == element.itemsize:
             return  # signed or not: the same bits
-        other = next((t for t in USUAL if np.dtype(USUAL[t]) == dtype), None)
+        other = next((t for t in ELEMENTS if np.dtype(ELEMENTS[t]) == dtype), None)
         hint = f", or write {other}* in the kernel" if other else ""
         message = (
             f"{view.name} is {dtype}, and {self.__name__} takes {parameter}: pass an array "

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from simt.ptx.parse import Function
 
-__all__ = ["PtxText"]
-
 
 class PtxText:
     """What the compiler made of a kernel, to be read.

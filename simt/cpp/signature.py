@@ -9,27 +9,17 @@ import numpy as np
 
 from simt.ptx.text import closing
 
-__all__ = ["USUAL", "Parameter", "Signature", "demangled_types", "find_kernels", "short_name"]
-
-ELEMENTS: dict[str, str] = {
+ELEMENTS: dict[str, str] = {  # of several names for one type the usual one first
     "float": "f4", "double": "f8", "half": "f2", "__half": "f2", "bool": "?",
     "char": "i1", "signed char": "i1", "unsigned char": "u1", "int8_t": "i1", "uint8_t": "u1",
     "short": "i2", "unsigned short": "u2", "int16_t": "i2", "uint16_t": "u2",
-    "int": "i4", "signed": "i4", "signed int": "i4", "unsigned": "u4", "unsigned int": "u4",
+    "int": "i4", "signed": "i4", "signed int": "i4", "unsigned int": "u4", "unsigned": "u4",
     "int32_t": "i4", "uint32_t": "u4", "uint": "u4", "uchar": "u1", "ushort": "u2",
-    "long": "i8", "unsigned long": "u8", "long long": "i8", "unsigned long long": "u8",
+    "long long": "i8", "unsigned long long": "u8", "long": "i8", "unsigned long": "u8",
     "long int": "i8", "long long int": "i8", "unsigned long long int": "u8",
     "int64_t": "i8", "uint64_t": "u8", "size_t": "u8", "ptrdiff_t": "i8",
 }  # fmt: skip
-USUAL = {
-    "float": "f4", "double": "f8", "int": "i4", "unsigned int": "u4", "long long": "i8",
-    "unsigned long long": "u8", "char": "i1", "unsigned char": "u1", "short": "i2",
-}  # fmt: skip
 VECTOR = re.compile(r"(u?)(char|short|int|long|longlong|float|double)([1-4])")
-VECTORS = {
-    "char": "i1", "short": "i2", "int": "i4", "long": "i8", "longlong": "i8", "float": "f4",
-    "double": "f8",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -49,7 +39,7 @@ class Parameter:
         vector = VECTOR.fullmatch(self.type)
         if vector is None:
             return None
-        kind = VECTORS[vector[2]]
+        kind = ELEMENTS[vector[2].replace("longlong", "long")]
         return np.dtype(kind.replace("i", "u") if vector[1] else kind)
 
     @property

@@ -11,8 +11,6 @@ from simt.cpp.module import CppKernel, CppLaunch, CppModule
 from simt.cpp.signature import Parameter, find_kernels
 from simt.errors import BadInput, BadLaunch, KernelError
 
-__all__ = ["CppSource"]
-
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)
 TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\w+|\.\.\.|\S')
 

@@ -11,8 +11,6 @@ from typing import Any
 
 import simt
 
-__all__ = ["key", "stored"]
-
 
 def key(source: str, options: Sequence[str] = (), names: Sequence[str] = ()) -> str:
     """What a compilation is kept under: all that its result depends on."""

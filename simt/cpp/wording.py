@@ -8,8 +8,6 @@ import re
 from simt.core.findings import Finding
 from simt.cpp.signature import short_name
 
-__all__ = ["in_dimensions", "in_words", "shapes"]
-
 
 def in_words(finding: Finding, dimensions: dict[str, tuple[int, ...]]) -> Finding:
     """A finding with C++ names for what the compiler has renamed, and indices as C++ has them."""

@@ -9,8 +9,6 @@ import ctypes
 import sys
 from dataclasses import dataclass
 
-__all__ = ["Gpu", "cuda_library", "gpus", "version"]
-
 
 @dataclass(frozen=True)
 class Gpu:

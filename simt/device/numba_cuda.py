@@ -21,8 +21,6 @@ import numpy as np
 
 from simt.errors import MissingPackage
 
-__all__ = ["installed", "load", "setting", "toolkit"]
-
 
 @functools.cache
 def installed() -> bool:

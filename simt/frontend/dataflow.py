@@ -18,10 +18,6 @@ from simt.core.registry import DeviceFunction, callee
 from simt.core.source import KernelSource
 from simt.core.values import Maybe, merge_type
 
-__all__ = [
-    "RETURNED", "UNEQUAL", "Types", "branch_key", "doubtful_reads", "only_read", "types_of_reads",
-]  # fmt: skip
-
 State = TypeVar("State")
 
 

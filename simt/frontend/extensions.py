@@ -33,8 +33,6 @@ from simt.frontend.typecheck import numba_type
 from simt.intrinsics.sync import GridGroup
 from simt.machine.machine import Machine
 
-__all__ = ["NO_PYTHON_CODE", "is_lowered"]
-
 NO_PYTHON_CODE = (
     "has no Python code for a kernel: Numba is given it as LLVM instructions, by @intrinsic or "
     "lower_builtin, and the SIMT machine carries out Python. Make it {}, or let "

@@ -13,8 +13,6 @@ from simt.core.source import MISSING, KernelSource
 from simt.core.values import Maybe
 from simt.frontend.dataflow import RETURNED, Types
 
-__all__ = ["kind_of", "may_be_several", "number_dtype", "several_names"]
-
 
 def kind_of(kind: Any) -> Any:
     """The dtype of a number, a tuple of kinds for a tuple of numbers, None for the rest.

@@ -10,10 +10,8 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from simt.core.findings import Finding
-from simt.core.registry import Intrinsic, callee, is_namespace
-from simt.core.source import MISSING, KernelSource
-
-__all__ = ["idle_lines"]
+from simt.core.registry import Intrinsic, callee
+from simt.core.source import KernelSource
 
 
 def idle_lines(source: KernelSource, arrays: Iterable[str]) -> Iterator[Finding]:
@@ -40,20 +38,10 @@ def _unused_expression(value: ast.expr, source: KernelSource) -> str | None:
     if isinstance(value, ast.BinOp):
         return f"{text} is computed and forgotten: nothing is assigned"
     if isinstance(value, ast.Attribute | ast.Name):
-        thing = callee(_object(value, source))
+        thing = callee(source.named(value))
         if isinstance(thing, Intrinsic) and not thing.attribute:
             return f"{text} without () does nothing: write {text}()"
     return None
-
-
-def _object(node: ast.expr, source: KernelSource) -> object:
-    """What a dotted name stands for before the kernel runs."""
-    if isinstance(node, ast.Name) and node.id not in source.locals:
-        return source.lookup(node.id)
-    if isinstance(node, ast.Attribute):
-        base = _object(node.value, source)
-        return getattr(base, node.attr, MISSING) if is_namespace(base) else MISSING
-    return MISSING
 
 
 def _rebound_array(node: ast.Assign, arrays: set[str], tree: ast.AST) -> str | None:

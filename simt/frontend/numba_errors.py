@@ -16,8 +16,6 @@ from typing import Any
 
 from simt.core.findings import Finding
 
-__all__ = ["NEW_ARRAY", "caught_as", "in_words", "no_code", "reason"]
-
 _PLACE = re.compile(r'File "([^"]*)", line (\d+)|\bat (.+?) \((\d+)\)\s*$', re.MULTILINE)
 
 

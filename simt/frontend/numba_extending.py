@@ -9,8 +9,6 @@ from typing import Any
 
 from simt.device import numba_cuda
 
-__all__ = ["Chooser", "has_type", "member_bodies", "overload_bodies", "overloads_led_by"]
-
 # what gives the body for types, and whether it is asked for literal ones first
 Chooser = tuple[Callable[..., Any], bool]
 

@@ -22,8 +22,6 @@ from simt.frontend.signatures import device_call
 from simt.frontend.translate import translate
 from simt.frontend.typecheck import device_types
 
-__all__ = ["Program"]
-
 
 def _device_functions(thing: Any) -> Iterator[DeviceFunction]:
     """The device functions that an object is or, as a tuple, holds."""

@@ -10,8 +10,6 @@ from typing import Any
 
 from simt.core.registry import intrinsics
 
-__all__ = ["ALTERNATIVES", "REFUSED", "instead", "meant", "undefined"]
-
 REFUSED: dict[type[ast.AST], str] = {
     ast.List: "a list",
     ast.ListComp: "a list comprehension",

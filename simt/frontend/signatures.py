@@ -17,8 +17,6 @@ from simt.frontend.numba_bridge import device_of
 from simt.frontend.numba_errors import in_words
 from simt.frontend.typecheck import argument_types, give_up
 
-__all__ = ["chosen", "conversion", "device_call", "signature_types"]
-
 
 def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any] | None:
     """The types of the arguments, and of the result if it is said, of a signature.

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bound", "decided", "ends", "is_endless", "is_simple", "leaves"]
-
 _SIMPLE_NODES = (
     ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.BinOp, ast.UnaryOp,
     ast.expr_context, ast.cmpop, ast.boolop, ast.operator, ast.unaryop,

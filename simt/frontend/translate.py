@@ -59,8 +59,6 @@ from simt.frontend.refusals import ALTERNATIVES, REFUSED, instead, meant, undefi
 from simt.machine.control_flow import ForLoop, WhileLoop
 from simt.machine.iteration import contains
 
-__all__ = ["translate"]
-
 
 @dataclass(frozen=True, eq=False)
 class Site:

@@ -10,7 +10,6 @@ import numpy as np
 
 from simt.core.registry import DeclaredFunction, Namespace, intrinsics
 from simt.device import numba_cuda
-from simt.errors import BadInput
 from simt.host.arguments import In, InOut, Out, host_array
 from simt.host.device_array import (
     NUMBERS,
@@ -23,6 +22,7 @@ from simt.host.device_array import (
 from simt.host.devices import *  # noqa: F403 - its names are `cuda`'s
 from simt.host.devices import current_context
 from simt.host.dispatcher import jit
+from simt.host.generated import on_device
 from simt.host.gufuncs import guvectorize
 from simt.host.reduction import Reduce
 from simt.host.stand_in import counterpart
@@ -73,13 +73,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> D
     if to is not None:
         to.copy_to_device(array, stream)
         return to  # type: ignore[no-any-return]
-    once = tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)
-    if not (array[once].flags.c_contiguous or array[once].flags.f_contiguous):
-        raise BadInput(
-            "to_device copies an array in one piece, and the elements of this one are not side "
-            "by side: pass np.ascontiguousarray(...)"
-        )
-    return device_copy(array, stream)
+    return on_device(array, stream)
 
 
 def device_array(

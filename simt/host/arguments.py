@@ -24,9 +24,6 @@ from simt.host.device_array import (
     from_interface,
 )
 
-__all__ = ["In", "InOut", "LaunchArguments", "Out", "by_position", "host_array", "marshal"]
-
-
 ALTERNATIVES: tuple[tuple[tuple[type, ...], str], ...] = (
     ((str, bytes), "pass codes that stand for the text, such as np.frombuffer(…, np.uint8)"),
     ((list, range), "pass np.array({0}), or a tuple of its numbers"),

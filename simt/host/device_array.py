@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,10 @@ NOT_CONTIGUOUS = (
 )
 
 
+def _of_array(name: str) -> Any:
+    return property(attrgetter(f"_array.{name}"))
+
+
 class DeviceNDArray:
     """An array in device memory, as `numba.cuda` has it: new memory if none is given."""
 
@@ -58,44 +63,15 @@ class DeviceNDArray:
         allocation.know()
         return device_array
 
-    # --- what it is
+    # --- what it is, as NumPy says it
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The lengths of the dimensions."""
-        shape: tuple[int, ...] = self._array.shape
-        return shape
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """Bytes from one element to the next, per dimension."""
-        return self._array.strides
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the elements."""
-        dtype: np.dtype[Any] = self._array.dtype
-        return dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return self._array.ndim
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return self._array.size
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes that the elements take."""
-        return self._array.nbytes
-
-    @property
-    def flags(self) -> Any:
-        """NumPy's flags: contiguity above all."""
-        return self._array.flags
+    shape: tuple[int, ...] = _of_array("shape")
+    strides: tuple[int, ...] = _of_array("strides")
+    dtype: np.dtype[Any] = _of_array("dtype")
+    ndim: int = _of_array("ndim")
+    size: int = _of_array("size")
+    nbytes: int = _of_array("nbytes")
+    flags: Any = _of_array("flags")
 
     @property
     def alloc_size(self) -> int:

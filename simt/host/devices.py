@@ -175,26 +175,17 @@ _DRIVERS = {
 _context = Context()
 
 
-class _Gpus:
+class _Gpus(tuple[Device, ...]):
     """`cuda.gpus`: one device, the machine."""
 
-    lst = (Context.device,)
-    current = lst[0]
-
-    def __len__(self) -> int:
-        return 1
-
-    def __getitem__(self, index: int) -> Device:
-        return self.lst[index]
-
-    def __iter__(self) -> Iterator[Device]:
-        return iter(self.lst)
+    lst = property(tuple)
+    current = Context.device
 
     def __str__(self) -> str:
-        return ", ".join(map(str, self.lst))
+        return ", ".join(map(str, self))
 
 
-gpus = _Gpus()
+gpus = _Gpus((Context.device,))
 
 
 def get_current_device() -> Device:
@@ -246,11 +237,7 @@ class Driver:
 
 
 driver = runtime = Driver()
-
-
-def is_supported_version() -> bool:
-    """Whether Numba knows the version of CUDA."""
-    return True
+is_supported_version = driver.is_supported_version
 
 
 def is_available() -> bool:

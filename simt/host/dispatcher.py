@@ -25,8 +25,6 @@ from simt.host.work.launches import PreparedLaunch, counted, launch_now, put_on_
 from simt.host.work.queue import work_queue
 from simt.wording import shown
 
-__all__ = ["Configured", "Kernel", "jit"]
-
 
 class Configured:
     """A kernel with the shape of a launch: call it with the kernel's arguments."""

@@ -69,7 +69,7 @@ def operand(thing: Any) -> DeviceNDArray | np.ndarray[Any, Any]:
     return np.asarray(thing) if array is None else array
 
 
-def on_device(array: np.ndarray[Any, Any]) -> DeviceNDArray:
+def on_device(array: np.ndarray[Any, Any], stream: Any = 0) -> DeviceNDArray:
     """A copy of a host array on the device.
 
     Raises:
@@ -81,7 +81,7 @@ def on_device(array: np.ndarray[Any, Any]) -> DeviceNDArray:
             f"an array of shape {array.shape} and strides {array.strides} does not lie in one "
             "piece, and Numba copies no other to the device: give np.ascontiguousarray(x)"
         )
-    return device_copy(array)
+    return device_copy(array, stream)
 
 
 def parameters(function: Callable[..., Any]) -> list[str]:

@@ -24,8 +24,6 @@ from simt.host.generated import (
 )
 from simt.wording import shown
 
-__all__ = ["Gufunc", "guvectorize"]
-
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
 

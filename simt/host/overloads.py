@@ -18,8 +18,6 @@ from simt.frontend.typecheck import unasked, verdict
 from simt.host.devices import gpus
 from simt.host.work.unchecked import UncheckedLaunches
 
-__all__ = ["Overload", "asking", "check_options", "error_for"]
-
 Options = Mapping[str, Any]
 # those that `cuda.jit` takes for kernels; here only debug, launch_bounds and link mean something
 _OPTIONS = {

@@ -12,8 +12,6 @@ from simt.host.device_array import DeviceNDArray, device_empty
 from simt.host.dispatcher import Kernel
 from simt.host.generated import THREADS, device_function, kernel_from, on_device, operand
 
-__all__ = ["Reduce"]
-
 MAX_BLOCKS = 64
 _TEXT = """\
 def kernel(values, partials, init, use_init):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ __all__ = [
     "unchecked",
 ]
 
+T = TypeVar("T")
 _checked: ContextVar[bool] = ContextVar("simt_checked", default=True)
 _going: ContextVar[bool] = ContextVar("simt_keep_going", default=False)
 _seed: ContextVar[int] = ContextVar("simt_seed", default=0)
@@ -90,6 +91,15 @@ def current_seed() -> int:
 
 
 @contextmanager
+def _set(setting: ContextVar[T], value: T) -> Iterator[None]:
+    token = setting.set(value)
+    try:
+        yield
+    finally:
+        setting.reset(token)
+
+
+@contextmanager
 def unchecked() -> Iterator[None]:
     """Launches run faster, and do not look for races or uninitialized reads.
 
@@ -101,11 +111,8 @@ def unchecked() -> Iterator[None]:
     ...     checking()
     False
     """
-    token = _checked.set(False)
-    try:
+    with _set(_checked, False):
         yield
-    finally:
-        _checked.reset(token)
 
 
 @contextmanager
@@ -119,11 +126,8 @@ def keep_going() -> Iterator[None]:
     ...     keeps_going()
     True
     """
-    token = _going.set(True)
-    try:
+    with _set(_going, True):
         yield
-    finally:
-        _going.reset(token)
 
 
 @contextmanager
@@ -139,8 +143,5 @@ def block_order(number: int) -> Iterator[None]:
     """
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
         raise BadInput(f"block_order is {shown(number)}: give a whole number, 0 or more.")
-    token = _seed.set(int(number))
-    try:
+    with _set(_seed, int(number)):
         yield
-    finally:
-        _seed.reset(token)

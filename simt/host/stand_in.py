@@ -11,8 +11,6 @@ from typing import Any
 import simt
 from simt.device import numba_cuda
 
-__all__ = ["StandIn", "counterpart", "runs_as_a_user"]
-
 _HOST = "simt.host"
 _API = f"{_HOST}.api"
 

@@ -15,8 +15,6 @@ from simt.device import driver
 from simt.host.settings import set_replacing
 from simt.host.stand_in import counterpart, runs_as_a_user
 
-__all__ = ["Replacement", "replace_numba_cuda"]
-
 
 class Replacement:
     """`numba.cuda` replaced by the machine until `undo()`, or to the end of a `with` block."""

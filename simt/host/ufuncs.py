@@ -23,8 +23,6 @@ from simt.host.generated import (
     signatures,
 )
 
-__all__ = ["Ufunc", "vectorize"]
-
 Array = np.ndarray[Any, Any]
 
 

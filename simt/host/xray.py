@@ -23,8 +23,6 @@ from simt.host.work.prepared import Prepared
 from simt.host.work.queue import work_queue
 from simt.report.report import Report
 
-__all__ = ["Launchable", "XRay", "as_kernel", "xray"]
-
 
 @runtime_checkable
 class Launchable(Protocol):

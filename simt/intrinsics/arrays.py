@@ -12,9 +12,6 @@ from simt.core.registry import intrinsic
 from simt.intrinsics.functions import type_of
 from simt.machine.machine import Machine
 
-__all__: list[str] = []
-
-
 POINTER_BYTES = 8  # bytes; Numba takes its multiples as an alignment
 
 

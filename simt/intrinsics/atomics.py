@@ -17,10 +17,9 @@ from simt.core.memory import View
 from simt.core.registry import intrinsic
 from simt.core.values import Value, cast
 from simt.machine.indexing import BadIndex, locate
+from simt.machine.lockstep import Lockstep
 from simt.machine.machine import Machine
 from simt.machine.per_thread import Choice
-
-__all__ = ["decreased", "exchanged", "increased", "swapped", "update_slots"]
 
 Lanes = np.ndarray[Any, Any]
 Update = Callable[[Lanes, Lanes], Lanes]
@@ -92,7 +91,7 @@ def _atomic(
 
 
 def update_slots(
-    m: Machine, array: View, place: tuple[Value, ...], slot: Value, values: tuple[Value, ...],
+    m: Lockstep, array: View, place: tuple[Value, ...], slot: Value, values: tuple[Value, ...],
     update: Any, used: bool = True, steady: bool = False, block_only: bool = False,
 ) -> Value:  # fmt: skip
     """An atomic at one slot for each active thread: what each has found, if that is `used`.

@@ -10,8 +10,6 @@ from typing import Any
 from simt.core.registry import intrinsic
 from simt.machine.machine import Machine
 
-__all__: list[str] = []
-
 
 def _load(m: Machine, array: Any, i: Any) -> Any:
     """`array[i]`."""

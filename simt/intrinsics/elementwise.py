@@ -12,8 +12,6 @@ from simt.core.values import Value
 from simt.machine.machine import Machine
 from simt.machine.views import elements
 
-__all__ = ["over_elements"]
-
 
 def over_elements(
     m: Machine, ufunc: np.ufunc, compute: Callable[..., Value], values: tuple[Any, ...]

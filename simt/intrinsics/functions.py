@@ -32,8 +32,6 @@ from simt.machine.iteration import Indices, Pairs, length
 from simt.machine.machine import Machine
 from simt.machine.views import reshaped
 
-__all__ = ["rounded", "type_of"]
-
 COMPLEX64, COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
 
 
@@ -109,11 +107,6 @@ def _float(m: Machine, value: Value = 0.0) -> Value:
     return value if dtype.kind == "f" else cast(value, FLOAT64)
 
 
-@function(bool)
-def _bool(m: Machine, value: Value = False) -> Value:
-    return truth(value)
-
-
 @function(complex)
 def _complex(m: Machine, real: Value = 0.0, imag: Value = None) -> Value:
     if imag is None:
@@ -122,14 +115,7 @@ def _complex(m: Machine, real: Value = 0.0, imag: Value = None) -> Value:
     return compute(complex_of, "ff>F" if narrow else "dd>D", real, imag)
 
 
-@function(abs)
-def _abs(m: Machine, value: Value) -> Value:
-    return compute(magnitude, "b>b h>h i>i l>l B>B H>H I>I L>L e>e f>f d>d F>f D>d", value)
-
-
-@function(len)
-def _len(m: Machine, thing: Any) -> Value:
-    return length(m, thing)
+function(len)(length)
 
 
 @function(range)
@@ -139,11 +125,6 @@ def _range(m: Machine, *bounds: Value) -> Range:
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
     whole = [v if type(v) is int else cast(v, INT64) for v in (start, stop, step)]
     return Range(*whole)
-
-
-@function(pow, flop=True)
-def _pow(m: Machine, a: Value, b: Value) -> Value:
-    return BINARY["Pow"](a, b)
 
 
 @function(divmod)
@@ -193,54 +174,24 @@ def _tuple(m: Machine, value: Any = ()) -> Any:
     raise m.stop("unsupported", "tuple() of something that is not a tuple")
 
 
-@function(slice)
-def _slice(m: Machine, *bounds: Value) -> slice:
-    return slice(*bounds)
-
-
-@function(ord)
-def _ord(m: Machine, letter: str) -> int:
-    return ord(letter)
-
-
-@function(np.size)
-def _size(m: Machine, array: View) -> Value:
-    return array.size
-
-
-@function(np.shape)
-def _shape(m: Machine, array: View) -> Any:
-    return array.shape
-
-
-@function(np.asarray)
-def _asarray(m: Machine, array: View) -> View:
-    return array
-
-
-@function(enumerate)
-def _enumerate(m: Machine, thing: Any, start: Value = 0) -> Pairs:
-    return Pairs((thing,), start)
-
-
-@function(zip)
-def _zip(m: Machine, *things: Any) -> Pairs:
-    return Pairs(things)
-
-
-@function(np.ndindex)
-def _ndindex(m: Machine, *shape: Any) -> Indices:
-    return Indices(shape[0] if isinstance(shape[0], tuple) else shape)
-
-
-@function(np.ndenumerate)
-def _ndenumerate(m: Machine, array: View) -> Indices:
-    return Indices(array.shape, array)
-
-
-@function(np.nditer)
-def _nditer(m: Machine, array: View) -> Indices:
-    return Indices(array.shape, array, alone=True)
+_ABSOLUTE = "b>b h>h i>i l>l B>B H>H I>I L>L e>e f>f d>d F>f D>d"
+_EXPRESSIONS: dict[Any, Callable[..., Any]] = {
+    bool: lambda m, value=False: truth(value),
+    abs: lambda m, value: compute(magnitude, _ABSOLUTE, value),
+    slice: lambda m, *bounds: slice(*bounds),
+    ord: lambda m, letter: ord(letter),
+    np.size: lambda m, array: array.size,
+    np.shape: lambda m, array: array.shape,
+    np.asarray: lambda m, array: array,
+    enumerate: lambda m, thing, start=0: Pairs((thing,), start),
+    zip: lambda m, *things: Pairs(things),
+    np.ndindex: lambda m, *shape: Indices(shape[0] if isinstance(shape[0], tuple) else shape),
+    np.ndenumerate: lambda m, array: Indices(array.shape, array),
+    np.nditer: lambda m, array: Indices(array.shape, array, alone=True),
+}
+for _function, _run in _EXPRESSIONS.items():
+    function(_function)(_run)
+function(pow, flop=True)(lambda m, a, b: BINARY["Pow"](a, b))
 
 
 def _carray(m: Machine, pointer: View, shape: Any, dtype: Any = None) -> View:

@@ -12,8 +12,6 @@ from simt.core.values import Value, cast, cast_up, normal
 from simt.intrinsics.math import larger, smaller
 from simt.machine.machine import Machine
 
-__all__: list[str] = []
-
 HALF = np.dtype(np.float16)
 
 

@@ -10,8 +10,6 @@ from simt.core.registry import intrinsic
 from simt.core.values import UINT32, Value, cast_up, dtype_of, normal
 from simt.machine.machine import Machine
 
-__all__: list[str] = []
-
 Words = np.ndarray[Any, Any]
 
 

@@ -21,8 +21,6 @@ from simt.intrinsics import integer
 from simt.intrinsics.math import elementwise, larger, named, smaller
 from simt.machine.machine import Machine
 
-__all__: list[str] = []
-
 Numbers = Any  # an array of numbers, or one
 _NORMAL = NormalDist()
 _PARTS = {"rn": np.rint, "rd": np.floor, "ru": np.ceil, "rz": np.trunc}  # of a rounding mode

@@ -11,8 +11,6 @@ from simt.intrinsics.functions import type_of
 from simt.machine.machine import Machine
 from simt.machine.views import elements, reshaped, retyped
 
-__all__: list[str] = []
-
 
 @method("reshape")
 def reshape(m: Machine, view: View, *shape: Any) -> View:

@@ -29,8 +29,6 @@ from simt.intrinsics.math import compute, larger, smaller
 from simt.machine.machine import Machine
 from simt.machine.views import elements
 
-__all__: list[str] = []
-
 Step = Callable[[Value, Value], Value]
 
 

@@ -12,12 +12,10 @@ from simt.core.masks import EMPTY, Mask
 from simt.core.registry import intrinsic
 from simt.core.source import unit
 from simt.core.values import Value, truth
-from simt.machine.machine import Machine
-
-__all__ = ["GridGroup", "barrier", "returned"]
+from simt.machine.lockstep import Lockstep
 
 
-def barrier(m: Machine) -> None:
+def barrier(m: Lockstep) -> None:
     """`syncthreads`: all threads that have not left a block that arrives must arrive."""
     blocks: Any = None
     if m.mask is EMPTY:
@@ -32,16 +30,16 @@ def barrier(m: Machine) -> None:
         callback(m, blocks, False)
 
 
-def returned(m: Machine) -> Any:
+def returned(m: Lockstep) -> Any:
     """Which threads (blocks, threads per block) have returned from the kernel."""
     return _full_mask(m, m.frames[0].left)
 
 
-def _full_mask(m: Machine, mask: Mask) -> Any:
+def _full_mask(m: Lockstep, mask: Mask) -> Any:
     return m.spread(mask if isinstance(mask, np.ndarray) else mask is None)
 
 
-def _excuse(m: Machine, mask: Any, blocks: Any) -> None:
+def _excuse(m: Lockstep, mask: Any, blocks: Any) -> None:
     """Reports threads missing at a barrier that have left; stops the launch for others.
 
     CUDA C++ Programming Guide, "Compute Capability 7.x": since Volta a barrier succeeds when
@@ -72,13 +70,13 @@ def _excuse(m: Machine, mask: Any, blocks: Any) -> None:
     m.note(key, finding)
 
 
-def _pair(m: Machine, mask: Any, block: int, other: int) -> list[Who]:
+def _pair(m: Lockstep, mask: Any, block: int, other: int) -> list[Who]:
     """A thread of a block that waits, and another of the block."""
     base = block * m.threads
     return [m.thread_name(base + int(np.flatnonzero(mask[block])[0])), m.thread_name(base + other)]
 
 
-def _divergence(m: Machine, mask: Any, missing: Any) -> Finding:
+def _divergence(m: Lockstep, mask: Any, missing: Any) -> Finding:
     """Some threads of a block wait at a barrier, others of it are elsewhere."""
     block, other = (int(n[0]) for n in np.nonzero(missing))
     here = np.count_nonzero(mask[block])
@@ -91,75 +89,57 @@ def _divergence(m: Machine, mask: Any, missing: Any) -> Finding:
     return Finding("barrier-divergence", m.here(), message, names)
 
 
-@intrinsic("syncthreads")
-def syncthreads(m: Machine) -> None:
-    """`cuda.syncthreads()`."""
-    barrier(m)
+intrinsic("syncthreads")(barrier)
 
 
-def _per_block(m: Machine, predicate: Value, absent: bool = False) -> Any:
+def _per_block(m: Lockstep, predicate: Value, absent: bool = False) -> Any:
     """The predicate of each thread after a barrier; `absent` for threads that are not there."""
     barrier(m)
     return np.where(_full_mask(m, m.mask), truth(predicate), absent)
 
 
-def _result(m: Machine, values: Any) -> Value:
+def _result(m: Lockstep, values: Any) -> Value:
     column = values.astype(np.int32).reshape(-1, 1)
     return column[0, 0] if len(column) == 1 else column
 
 
 @intrinsic("syncthreads_count")
-def syncthreads_count(m: Machine, predicate: Value) -> Value:
+def syncthreads_count(m: Lockstep, predicate: Value) -> Value:
     """A barrier that tells how many threads of the block gave a true value."""
     return _result(m, np.count_nonzero(_per_block(m, predicate), axis=1))
 
 
 @intrinsic("syncthreads_and")
-def syncthreads_and(m: Machine, predicate: Value) -> Value:
+def syncthreads_and(m: Lockstep, predicate: Value) -> Value:
     """A barrier that tells whether all threads of the block gave a true value."""
     return _result(m, _per_block(m, predicate, absent=True).all(axis=1))
 
 
 @intrinsic("syncthreads_or")
-def syncthreads_or(m: Machine, predicate: Value) -> Value:
+def syncthreads_or(m: Lockstep, predicate: Value) -> Value:
     """A barrier that tells whether any thread of the block gave a true value."""
     return _result(m, _per_block(m, predicate).any(axis=1))
 
 
-def _fence(m: Machine, *, block_only: bool = False) -> None:
-    if m.mask is EMPTY:
-        return
-    for callback in m.events.fence:
+def fence(m: Lockstep, block_only: bool) -> None:
+    """Makes the active threads' writes visible, to their blocks or to all, before later ones."""
+    for callback in m.events.fence if m.mask is not EMPTY else ():
         callback(m, block_only)
 
 
-@intrinsic("threadfence")
-def threadfence(m: Machine) -> None:
-    """Makes this thread's writes visible to the device before its later ones."""
-    _fence(m)
-
-
-@intrinsic("threadfence_system")
-def threadfence_system(m: Machine) -> None:
-    """Makes this thread's writes visible everywhere before its later ones."""
-    _fence(m)
-
-
-@intrinsic("threadfence_block")
-def threadfence_block(m: Machine) -> None:
-    """Makes this thread's writes visible to its block before its later ones."""
-    _fence(m, block_only=True)
+intrinsic("threadfence", "threadfence_system")(lambda m: fence(m, False))
+intrinsic("threadfence_block")(lambda m: fence(m, True))
 
 
 @intrinsic("nanosleep")
-def nanosleep(m: Machine, nanoseconds: Value) -> None:
+def nanosleep(m: Lockstep, nanoseconds: Value) -> None:
     """Waits a moment; the machine has no clock."""
 
 
 class GridGroup:
     """`cuda.cg.this_grid()`: all threads of the launch."""
 
-    def kernel_sync(self, m: Machine) -> int:
+    def kernel_sync(self, m: Lockstep) -> int:
         """A barrier of the whole grid.
 
         One thread of each block, its first, tells the other blocks (CUDA's `sync_grids`): the
@@ -177,7 +157,7 @@ class GridGroup:
         return 0
 
 
-def _one_block_short(m: Machine, mask: Any) -> Finding:
+def _one_block_short(m: Lockstep, mask: Any) -> Finding:
     """The first thread of a block does not come to the barrier of the grid."""
     first = m.thread_name(int(np.flatnonzero(~mask[:, 0])[0]) * m.threads)
     here = m.who(m.mask)[0]
@@ -189,6 +169,6 @@ def _one_block_short(m: Machine, mask: Any) -> Finding:
 
 
 @intrinsic("cg.this_grid")
-def this_grid(m: Machine) -> GridGroup:
+def this_grid(m: Lockstep) -> GridGroup:
     """The group of all threads; the launch then runs all blocks together."""
     return GridGroup()

@@ -6,8 +6,6 @@ from simt.core.registry import intrinsic
 from simt.core.values import Value
 from simt.machine.machine import Machine
 
-__all__: list[str] = []
-
 
 def _nothing(m: Machine) -> None:
     raise AssertionError("an attribute is not called")

@@ -11,8 +11,6 @@ from simt.core.registry import intrinsic
 from simt.core.values import Value, cast
 from simt.machine.machine import Machine
 
-__all__: list[str] = []
-
 _ALIASES = {
     "char": "int8", "short": "int16", "int": "int32", "long": "int64", "longlong": "int64",
     "uchar": "uint8", "ushort": "uint16", "uint": "uint32", "ulong": "uint64",

@@ -15,9 +15,7 @@ from simt.core.registry import intrinsic
 from simt.core.undefined import Doubtful, doubtful
 from simt.core.values import INT64, UINT32, Value, cast, truth
 from simt.intrinsics.sync import returned
-from simt.machine.machine import Machine
-
-__all__ = ["from_rows", "meet", "taken", "taking_part", "warp_rows"]
+from simt.machine.lockstep import Lockstep
 
 WARP = 32
 FULL_MASK = 0xFFFFFFFF
@@ -25,7 +23,7 @@ INT32 = np.dtype(np.int32)
 Rows = np.ndarray[Any, Any]
 
 
-def warp_rows(m: Machine, value: Value) -> Rows:
+def warp_rows(m: Lockstep, value: Value) -> Rows:
     """A value of each thread as (warps, 32); lanes beyond the block's last thread hold 0."""
     value = np.asarray(value)
     wide = np.zeros((m.blocks, m.warps * WARP), value.dtype)
@@ -33,13 +31,13 @@ def warp_rows(m: Machine, value: Value) -> Rows:
     return wide.reshape(-1, WARP)
 
 
-def from_rows(m: Machine, rows: Rows) -> Rows:
+def from_rows(m: Lockstep, rows: Rows) -> Rows:
     """The inverse of `warp_rows`."""
     result: Rows = rows.reshape(m.blocks, m.warps * WARP)[:, : m.threads]
     return np.ascontiguousarray(result)
 
 
-def taking_part(m: Machine, mask: Value) -> Rows:
+def taking_part(m: Lockstep, mask: Value) -> Rows:
     """Which lanes take part: those that are active and named in `mask`."""
     if m.mask is EMPTY:
         return np.zeros((m.blocks * m.warps, WARP), bool)
@@ -50,7 +48,7 @@ def taking_part(m: Machine, mask: Value) -> Rows:
     return result
 
 
-def meet(m: Machine, mask: Value, name: str) -> None:
+def meet(m: Lockstep, mask: Value, name: str) -> None:
     """Stops the launch if `mask` names a thread of the warp that is not here, or not the caller.
 
     CUDA asks for all threads in the mask that have not left the kernel.
@@ -79,7 +77,7 @@ def meet(m: Machine, mask: Value, name: str) -> None:
     raise m.stop("barrier-divergence", message, here_name, there, detail="mask names another")
 
 
-def _name_themselves(m: Machine, mask: Value, name: str) -> None:
+def _name_themselves(m: Lockstep, mask: Value, name: str) -> None:
     """Stops the launch if a mask does not name the calling thread: undefined in CUDA."""
     if not isinstance(mask, np.ndarray) and int(mask) & FULL_MASK == FULL_MASK:
         return
@@ -96,14 +94,14 @@ def _name_themselves(m: Machine, mask: Value, name: str) -> None:
     raise m.stop("barrier-divergence", message, caller, detail="mask lacks the caller")
 
 
-def _shuffle(m: Machine, mask: Value, value: Value, source: Rows, name: str) -> Value:
+def _shuffle(m: Lockstep, mask: Value, value: Value, source: Rows, name: str) -> Value:
     """Each lane takes the value of the lane that `source` names; out of range, its own."""
     meet(m, mask, name)
     valid = (source >= 0) & (source < WARP)
     return taken(m, value, np.where(valid, source, np.arange(WARP)), mask, name)
 
 
-def taken(m: Machine, value: Value, source: Rows, mask: Value, name: str) -> Value:
+def taken(m: Lockstep, value: Value, source: Rows, mask: Value, name: str) -> Value:
     """The value of lane `source` for each lane; undefined if that lane takes no part."""
     source = np.broadcast_to(source, (m.blocks * m.warps, WARP))
     result = value
@@ -130,38 +128,38 @@ def taken(m: Machine, value: Value, source: Rows, mask: Value, name: str) -> Val
     return m.doubted(result, lanes, ("undefined-lane", m.line), finding)
 
 
-def _operand(m: Machine, value: Value) -> Rows:
+def _operand(m: Lockstep, value: Value) -> Rows:
     """A lane, or how far it is, as PTX reads it: of the number only the lower five bits."""
     return warp_rows(m, cast(value, INT64)) % WARP
 
 
 @intrinsic("shfl_sync")
-def shfl_sync(m: Machine, mask: Value, value: Value, src_lane: Value) -> Value:
+def shfl_sync(m: Lockstep, mask: Value, value: Value, src_lane: Value) -> Value:
     """`cuda.shfl_sync`: the value of lane `src_lane`."""
     return _shuffle(m, mask, value, _operand(m, src_lane), "shfl_sync")
 
 
 @intrinsic("shfl_up_sync")
-def shfl_up_sync(m: Machine, mask: Value, value: Value, delta: Value) -> Value:
+def shfl_up_sync(m: Lockstep, mask: Value, value: Value, delta: Value) -> Value:
     """`cuda.shfl_up_sync`: the value of the lane `delta` below."""
     return _shuffle(m, mask, value, np.arange(WARP) - _operand(m, delta), "shfl_up_sync")
 
 
 @intrinsic("shfl_down_sync")
-def shfl_down_sync(m: Machine, mask: Value, value: Value, delta: Value) -> Value:
+def shfl_down_sync(m: Lockstep, mask: Value, value: Value, delta: Value) -> Value:
     """`cuda.shfl_down_sync`: the value of the lane `delta` above."""
     return _shuffle(m, mask, value, np.arange(WARP) + _operand(m, delta), "shfl_down_sync")
 
 
 @intrinsic("shfl_xor_sync")
-def shfl_xor_sync(m: Machine, mask: Value, value: Value, lane_mask: Value) -> Value:
+def shfl_xor_sync(m: Lockstep, mask: Value, value: Value, lane_mask: Value) -> Value:
     """`cuda.shfl_xor_sync`: the value of the lane whose number differs in these bits."""
     return _shuffle(m, mask, value, np.arange(WARP) ^ _operand(m, lane_mask), "shfl_xor_sync")
 
 
 @intrinsic("shfl_sync_intrinsic")
 def shfl_sync_intrinsic(
-    m: Machine, mask: Value, mode: int, value: Value, operand: Value, clamp: Value
+    m: Lockstep, mask: Value, mode: int, value: Value, operand: Value, clamp: Value
 ) -> Value:
     """What the four shuffles are made of: (value, whether its lane was in range)."""
     lane = np.arange(WARP)
@@ -171,12 +169,12 @@ def shfl_sync_intrinsic(
     return _shuffle(m, mask, value, source, "shfl_sync_intrinsic"), from_rows(m, inside)
 
 
-def _spread(m: Machine, per_warp: Any) -> Rows:
+def _spread(m: Lockstep, per_warp: Any) -> Rows:
     """One value per warp, given to each of its lanes."""
     return from_rows(m, np.repeat(per_warp[:, None], WARP, axis=1))
 
 
-def _votes(m: Machine, mask: Value, predicate: Value) -> tuple[Rows, Rows]:
+def _votes(m: Lockstep, mask: Value, predicate: Value) -> tuple[Rows, Rows]:
     """The lanes that said yes, and those that said no, of each lane's own mask: as bits."""
     here = taking_part(m, mask)
     votes = warp_rows(m, truth(predicate))
@@ -186,7 +184,7 @@ def _votes(m: Machine, mask: Value, predicate: Value) -> tuple[Rows, Rows]:
 
 
 @intrinsic("all_sync")
-def all_sync(m: Machine, mask: Value, predicate: Value) -> Value:
+def all_sync(m: Lockstep, mask: Value, predicate: Value) -> Value:
     """Whether the predicate holds for all lanes that take part."""
     meet(m, mask, "all_sync")
     _, no = _votes(m, mask, predicate)
@@ -194,7 +192,7 @@ def all_sync(m: Machine, mask: Value, predicate: Value) -> Value:
 
 
 @intrinsic("any_sync")
-def any_sync(m: Machine, mask: Value, predicate: Value) -> Value:
+def any_sync(m: Lockstep, mask: Value, predicate: Value) -> Value:
     """Whether the predicate holds for any lane that takes part."""
     meet(m, mask, "any_sync")
     yes, _ = _votes(m, mask, predicate)
@@ -202,7 +200,7 @@ def any_sync(m: Machine, mask: Value, predicate: Value) -> Value:
 
 
 @intrinsic("eq_sync")
-def eq_sync(m: Machine, mask: Value, predicate: Value) -> Value:
+def eq_sync(m: Lockstep, mask: Value, predicate: Value) -> Value:
     """Whether the predicate is the same for all lanes that take part."""
     meet(m, mask, "eq_sync")
     yes, no = _votes(m, mask, predicate)
@@ -217,26 +215,26 @@ def _bits(rows: Rows, dtype: np.dtype[Any]) -> Rows:
 
 
 @intrinsic("ballot_sync")
-def ballot_sync(m: Machine, mask: Value, predicate: Value) -> Value:
+def ballot_sync(m: Lockstep, mask: Value, predicate: Value) -> Value:
     """One bit per lane: its predicate. An int32, as in Numba."""
     meet(m, mask, "ballot_sync")
     return _votes(m, mask, predicate)[0].astype(INT32)
 
 
 @intrinsic("activemask")
-def activemask(m: Machine) -> Value:
+def activemask(m: Lockstep) -> Value:
     """One bit per active lane."""
     return _spread(m, _bits(taking_part(m, 0xFFFFFFFF), UINT32))
 
 
 @intrinsic("lanemask_lt")
-def lanemask_lt(m: Machine) -> Value:
+def lanemask_lt(m: Lockstep) -> Value:
     """One bit for each lane below this one."""
     lane = np.arange(m.threads).reshape(1, -1) % WARP
     return ((np.int64(1) << lane) - 1).astype(UINT32)
 
 
-def _matches(m: Machine, mask: Value, value: Value) -> tuple[Rows, Rows]:
+def _matches(m: Lockstep, mask: Value, value: Value) -> tuple[Rows, Rows]:
     """Of each lane's own mask, the lanes with its value, and all that take part: as bits."""
     here = taking_part(m, mask)
     rows = warp_rows(m, value)
@@ -248,14 +246,14 @@ def _matches(m: Machine, mask: Value, value: Value) -> tuple[Rows, Rows]:
 
 
 @intrinsic("match_any_sync")
-def match_any_sync(m: Machine, mask: Value, value: Value) -> Value:
+def match_any_sync(m: Lockstep, mask: Value, value: Value) -> Value:
     """One bit for each lane that holds the same value as this one."""
     meet(m, mask, "match_any_sync")
     return _matches(m, mask, value)[0].astype(INT32)
 
 
 @intrinsic("match_all_sync")
-def match_all_sync(m: Machine, mask: Value, value: Value) -> Value:
+def match_all_sync(m: Lockstep, mask: Value, value: Value) -> Value:
     """(the lanes, True) if all that take part hold one value, else (0, False)."""
     meet(m, mask, "match_all_sync")
     same, complete = _matches(m, mask, value)
@@ -264,7 +262,7 @@ def match_all_sync(m: Machine, mask: Value, value: Value) -> Value:
 
 
 @intrinsic("vote_sync_intrinsic")
-def vote_sync_intrinsic(m: Machine, mask: Value, mode: int, predicate: Value) -> Value:
+def vote_sync_intrinsic(m: Lockstep, mask: Value, mode: int, predicate: Value) -> Value:
     """What the four votes are made of: (ballot, answer)."""
     meet(m, mask, "vote_sync_intrinsic")
     answer = (all_sync, any_sync, eq_sync)[mode](m, mask, predicate) if mode < 3 else False
@@ -272,7 +270,7 @@ def vote_sync_intrinsic(m: Machine, mask: Value, mode: int, predicate: Value) ->
 
 
 @intrinsic("syncwarp")
-def syncwarp(m: Machine, mask: Value = 0xFFFFFFFF) -> None:
+def syncwarp(m: Lockstep, mask: Value = 0xFFFFFFFF) -> None:
     """Waits for the lanes in the mask, and orders what they did to memory."""
     meet(m, mask, "syncwarp")
     if not m.events.warp_barrier or m.mask is EMPTY:

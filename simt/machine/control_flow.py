@@ -19,9 +19,8 @@ from simt.core.arithmetic import COMPARE
 from simt.core.masks import EMPTY, Mask, split, union
 from simt.core.values import Range, Value, truth
 from simt.machine.iteration import item, length
+from simt.machine.lockstep import Lockstep
 from simt.machine.machine import Machine
-
-__all__ = ["ForLoop", "WhileLoop", "waiting"]
 
 WHILE_LIMIT = 1 << 30  # iterations of one `while` loop
 MIN_ITERATIONS = 10_000  # that every loop may run, however long they take
@@ -233,7 +232,7 @@ class ForLoop(_DivergentLoop):
                 machine.at(self.place)
 
 
-def waiting(m: Machine, *, others_go_on: bool = False) -> str:
+def waiting(m: Lockstep, *, others_go_on: bool = False) -> str:
     """The message for a loop that waits: on a GPU threads outside it go on meanwhile.
 
     `others_go_on`: here too, if their whole warp is outside and their block has begun.
@@ -243,7 +242,7 @@ def waiting(m: Machine, *, others_go_on: bool = False) -> str:
     return f"this loop {how}: while it runs, no thread changes what it waits for{others}"
 
 
-def _who_else(m: Machine, others_go_on: bool) -> str:
+def _who_else(m: Lockstep, others_go_on: bool) -> str:
     inside = union(m.mask, m.frames[0].left)  # or returned from the kernel
     outside = np.setdiff1d(m.lanes(None), m.lanes(inside))
     more_chunks = m.block_numbers[-1] + 1 < math.prod(m.grid)

@@ -16,8 +16,6 @@ from simt.core.values import INT64, Value, normal
 if TYPE_CHECKING:
     from simt.machine.machine import Machine
 
-__all__ = ["BadIndex", "locate", "whole_number"]
-
 
 class BadIndex(Stop):
     """An index is out of bounds for the threads in a mask."""

@@ -16,8 +16,6 @@ from simt.machine.machine import Machine
 from simt.machine.per_thread import Choice
 from simt.machine.views import elements
 
-__all__ = ["Indices", "Pairs", "contains", "item", "length"]
-
 
 @dataclass(frozen=True)
 class Pairs:

@@ -13,8 +13,6 @@ from simt.core.findings import FindingLog
 from simt.machine.spaces import Spaces
 from simt.observers.observer import Events
 
-__all__ = ["Lockstep"]
-
 STEP_LIMIT = 4_000_000  # steps in one chunk; beyond, the clock decides
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
@@ -24,6 +22,7 @@ class Lockstep(Chunk):
     """What the executors of a kernel's source and of its PTX have in common."""
 
     STEPS = "loop iterations"  # what is counted
+    frames: list[Any]  # of the functions that run, the kernel's first: who has left each
 
     def __init__(
         self,
@@ -44,6 +43,8 @@ class Lockstep(Chunk):
         self.order = order  # in which the threads of a statement write, if not in their own
         self.steps = 0
         self.started = time.monotonic()
+        self.written = 0  # stores so far; while a loop is watched, those that changed something
+        self.watching = False
 
     def at(self, place: int) -> None:
         """The statement that is carried out now."""

@@ -45,8 +45,6 @@ from simt.machine.lockstep import Lockstep
 from simt.machine.per_thread import Choice, DivergentValue, choose_view, several
 from simt.machine.views import elements, in_place, reshaped
 
-__all__ = ["Frame", "Machine"]
-
 DEPTH_LIMIT = 64  # device functions inside device functions
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
@@ -82,8 +80,6 @@ class Machine(Lockstep):
         super().__init__(program, *where, **options)
         self.frames: list[Frame] = []
         self.arguments: tuple[Any, ...] = ()  # of the function that is entered next
-        self.written = 0  # stores so far; while a loop is watched, those that changed something
-        self.watching = False
 
     # --- functions
 

@@ -13,8 +13,6 @@ from simt.core.masks import EMPTY, Mask
 from simt.core.memory import View
 from simt.core.values import Value, settle, where
 
-__all__ = ["Choice", "DivergentValue", "choose_view", "several"]
-
 
 class Choice:
     """A variable that is a different view in different threads."""

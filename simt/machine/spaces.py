@@ -11,8 +11,6 @@ from simt.core.chunk import Chunk
 from simt.core.limits import MAX_LOCAL
 from simt.core.memory import Allocation, View, aligned, poison
 
-__all__ = ["Spaces", "TooLarge"]
-
 # bytes of a chunk; shared memory has shadows several times its size
 BUDGET = {"shared": 16 << 20, "local": 256 << 20}
 

@@ -13,8 +13,6 @@ from simt.core.masks import EMPTY, split
 from simt.core.memory import View
 from simt.core.values import Value
 
-__all__ = ["elements", "in_place", "reshaped", "retyped"]
-
 
 def elements(m: Chunk, view: View) -> Iterator[tuple[int, ...]]:
     """The indices of all elements, in C order.

@@ -11,8 +11,6 @@ from simt.core.chunk import Chunk
 from simt.core.masks import EMPTY
 from simt.observers.traffic import WARP
 
-__all__ = ["Balance", "Share", "Shares"]
-
 
 class Share(NamedTuple):
     """Accesses to global and shared memory: of the busiest, and the mean of all."""

@@ -43,8 +43,6 @@ from simt.observers.footprint import WHOLE_LAUNCH, Footprint, Owner
 from simt.observers.observer import Index, Lanes, Observer
 from simt.observers.traffic import AWAY, SECTOR, WARP, touched, wavefronts
 
-__all__ = ["Counters", "Counts"]
-
 Which = tuple[Lanes, Lanes]  # blocks, sectors
 
 

@@ -15,8 +15,6 @@ import numpy as np
 from simt.core.memory import Allocation
 from simt.observers.traffic import SECTOR
 
-__all__ = ["WHOLE_LAUNCH", "Footprint", "Owner"]
-
 Lanes = np.ndarray[Any, Any]
 Owner = int | str | None  # a line's place, an array's name, or
 WHOLE_LAUNCH = None

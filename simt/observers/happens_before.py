@@ -16,8 +16,6 @@ import numpy as np
 from simt.core.chunk import Chunk, Write
 from simt.core.values import Value
 
-__all__ = ["HappensBefore", "warp_numbers"]
-
 WARP = 32
 MAX_LOOKS = 8  # of which what was seen is kept, while nobody looks again
 NEVER = np.iinfo(np.int64).max

@@ -13,8 +13,6 @@ from simt.core.memory import Allocation, View
 from simt.core.values import Value
 from simt.observers.observer import Index, Lanes, Observer
 
-__all__ = ["UninitializedReads", "WriteMap"]
-
 
 class UninitializedReads(Observer):
     """Reports reads of unwritten memory; tracks the shared and local arrays of a chunk.

@@ -19,8 +19,6 @@ from simt.core.masks import Mask
 from simt.core.memory import View
 from simt.core.values import Value
 
-__all__ = ["Events", "Observer"]
-
 Lanes = np.ndarray[Any, Any]
 Index = tuple[Value, ...]
 Callbacks = tuple[Callable[..., None], ...]

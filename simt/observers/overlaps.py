@@ -11,8 +11,6 @@ from simt.core.source import unit
 from simt.core.values import Value
 from simt.observers.observer import Index, Lanes, Observer
 
-__all__ = ["Overlaps"]
-
 
 class Overlaps(Observer):
     """Reports a read through one array of what another has overwritten.

@@ -32,8 +32,6 @@ from simt.observers.happens_before import HappensBefore, warp_numbers
 from simt.observers.observer import Index, Lanes, Observer
 from simt.observers.shadow import Read, Shadow, Table
 
-__all__ = ["Races"]
-
 NO_THREADS = np.zeros(0, np.int64)
 MAX_PENDING_READS = 256  # reads noted before they are entered
 Patches = dict[int, tuple[Lanes, Lanes]]  # time of a read -> (lanes, what they see instead)

@@ -13,8 +13,6 @@ from simt.core.values import Value
 from simt.observers.happens_before import warp_numbers
 from simt.observers.observer import Lanes
 
-__all__ = ["Read", "Shadow", "Table"]
-
 SNAPSHOT_BYTES = 32  # a thread, up to which an allocation is copied whole before an interval
 Table = tuple[Lanes, Lanes]  # a thread for each element, and when it touched it
 TABLES = ("atomics", "readers", "strong", "polls", "scoped")

@@ -17,8 +17,6 @@ from simt.core.values import Value
 from simt.errors import BadInput
 from simt.observers.observer import Index, Observer
 
-__all__ = ["Recorder", "Steps", "Touch", "TraceStep"]
-
 LIMIT = 1_000  # steps that are kept
 WARP = 32
 IDLE = -1  # the element of a lane that touches nothing

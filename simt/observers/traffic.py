@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["AWAY", "SECTOR", "WARP", "bank_passes", "sectors", "touched", "wavefronts"]
-
 WARP = 32
 SECTOR_BITS = 5
 SECTOR = 1 << SECTOR_BITS  # bytes

@@ -18,8 +18,6 @@ from simt.observers.initialized import WriteMap
 from simt.ptx.mbarriers import Mbarriers
 from simt.ptx.parse import not_covered
 
-__all__ = ["WarpOperations"]
-
 Lanes = Any
 WARP = 32
 HEAP = 1 << 28  # bytes that kernels can take by malloc
@@ -54,8 +52,7 @@ class WarpOperations(Mbarriers):
 
     def sync_threads(self) -> None:
         """`bar.sync 0`, C++'s `__syncthreads()`."""
-        machine: Any = self
-        sync.barrier(machine)
+        sync.barrier(self)
         self.still_copying()
 
     def sync_threads_with(self, mode: str, predicate: Lanes) -> Lanes:
@@ -76,8 +73,7 @@ class WarpOperations(Mbarriers):
             self.sync_threads()
             return True
         if whole:
-            machine: Any = self
-            mine = mine | sync.returned(machine)
+            mine = mine | sync.returned(self)
         if count == self.threads and mine.all() and not arrive:
             self.sync_threads()
             return True
@@ -128,23 +124,9 @@ class WarpOperations(Mbarriers):
 
     def fence(self, block_only: bool) -> None:
         """`membar`, C++'s `__threadfence()` and its kin."""
-        if self.mask is not EMPTY:
-            for callback in self.events.fence:
-                callback(self, block_only)
+        sync.fence(self, block_only)
 
     # --- the lanes of a warp
-
-    def _check_mask(self, mask: Lanes, name: str) -> None:
-        machine: Any = self
-        warps.meet(machine, _plain(mask), name)
-
-    def _rows(self, value: Lanes) -> Lanes:
-        machine: Any = self
-        return warps.warp_rows(machine, value)
-
-    def _flat(self, rows: Lanes) -> Lanes:
-        machine: Any = self
-        return warps.from_rows(machine, rows)
 
     def shuffle(
         self, mode: str, value: Lanes, lane: Lanes, clamp: Lanes, mask: Lanes
@@ -153,9 +135,9 @@ class WarpOperations(Mbarriers):
 
         A lane that asks beyond its segment keeps its own.
         """
-        self._check_mask(mask, SHUFFLES[mode])
+        warps.meet(self, _plain(mask), SHUFFLES[mode])
         mine = np.arange(WARP)
-        b, c = (self._rows(x).astype(np.int64) for x in (lane, clamp))
+        b, c = (warps.warp_rows(self, x).astype(np.int64) for x in (lane, clamp))
         b &= 31
         segment, end = (c >> 8) & 31, c & 31
         top = (mine & segment) | (end & ~segment)
@@ -165,9 +147,8 @@ class WarpOperations(Mbarriers):
         }[mode]  # fmt: skip
         valid = source >= top if mode == "up" else source <= top
         source = np.where(valid, source, mine)
-        machine: Any = self
-        result = warps.taken(machine, value, source, _plain(mask), SHUFFLES[mode])
-        return result, self._flat(valid)
+        result = warps.taken(self, value, source, _plain(mask), SHUFFLES[mode])
+        return result, warps.from_rows(self, valid)
 
     def vote(self, mode: str, predicate: Lanes, mask: Lanes) -> Lanes:
         """`vote.sync`."""
@@ -190,12 +171,11 @@ class WarpOperations(Mbarriers):
 
     def redux(self, name: str, value: Lanes, mask: Lanes) -> Lanes:
         """`redux.sync`: of all lanes in the mask the sum, the least, or the bits."""
-        self._check_mask(mask, "reduce_sync")
-        rows, masks = self._rows(self.rely(value)), self._rows(mask).astype(np.int64)
+        warps.meet(self, _plain(mask), "reduce_sync")
+        rows = warps.warp_rows(self, self.rely(value))
+        masks = warps.warp_rows(self, mask).astype(np.int64)
         bit = (masks[:, :, None] >> np.arange(WARP)) & 1
-        machine: Any = self
-        here = warps.taking_part(machine, _plain(mask))
-        ufunc = REDUCE[name]
+        here = warps.taking_part(self, _plain(mask))
         if name in ("min", "max"):
             info = np.iinfo(rows.dtype)
             nothing = info.max if name == "min" else info.min
@@ -203,7 +183,7 @@ class WarpOperations(Mbarriers):
             nothing = -1 if name == "and" else 0
         filler = np.array(nothing).astype(rows.dtype)
         selected = np.where((bit != 0) & here[:, None, :], rows[:, None, :], filler)
-        return self._flat(ufunc.reduce(selected, axis=2, dtype=rows.dtype))
+        return warps.from_rows(self, REDUCE[name].reduce(selected, axis=2, dtype=rows.dtype))
 
     def active_mask(self) -> Lanes:
         """`activemask`."""

@@ -24,8 +24,6 @@ from simt.ptx.textures import TextureAccess
 from simt.ptx.translate import Block, Code
 from simt.ptx.ways import go_ahead, go_on, leaf, on_top, same, take_turns, wait
 
-__all__ = ["PtxMachine"]
-
 Triple = tuple[int, int, int]
 Lanes = Any
 STALLED = 16  # stands for a barrier, beyond those that have numbers
@@ -178,10 +176,9 @@ class PtxMachine(FunctionCalls, TextureAccess):
 
     def _spins_for_ever(self, blocked: list[Mask]) -> Stop:
         """The error for a loop that waits when nobody is left to end it, or only its own warp."""
-        machine: Any = self
         self.line, spinning = self.spinning or (self.line, self.mask)
         self.mask = functools.reduce(union, blocked)
-        return self.stop("no-progress", waiting(machine, others_go_on=True), *self.who(spinning))
+        return self.stop("no-progress", waiting(self, others_go_on=True), *self.who(spinning))
 
     def _count_turn(self, stack: list[list[Any]], registers: list[Any], code: Code) -> None:
         """Counts an iteration of a loop, and now and then checks whether one changes anything."""
@@ -197,9 +194,8 @@ class PtxMachine(FunctionCalls, TextureAccess):
         elif self.watching and self.sample[:2] == (at, depth) and self.sample[2] is registers:
             _, _, _, before, mask, written = self.sample
             if self.written == written and all(map(same, [mask, *before], [self.mask, *registers])):
-                machine: Any = self
                 if self.blocks > 1:  # which the launcher tries one by one then
-                    raise self.stop("no-progress", waiting(machine), *self.who(mask))
+                    raise self.stop("no-progress", waiting(self), *self.who(mask))
                 self.spinning = self.line, mask
                 wait(stack[-1], STALLED, at)  # others go on, and may change what it waits for
             self.watching = self.spinning is not None

@@ -21,8 +21,6 @@ from simt.intrinsics.atomics import decreased, exchanged, increased, swapped, up
 from simt.machine.lockstep import Lockstep
 from simt.ptx.parse import WINDOWS, Array
 
-__all__ = ["GLOBAL_BITS", "LOCAL_BITS", "POISON", "MemoryAccess", "joined"]
-
 GLOBAL_BITS, LOCAL_BITS = 40, 20
 MAX_ADDRESS_ARRAYS = 64  # whose properties are cached
 # bytes that nobody wrote: a NaN as a float16, bfloat16, float32 and float64, and no small integer
@@ -56,8 +54,6 @@ class MemoryAccess(Lockstep):
         """Begins: `tables` are the allocations of each space by the upper bits of addresses."""
         self.tables = tables
         self.names = names  # by the number of an allocation
-        self.written = 0  # stores so far; while a loop is watched, those that changed something
-        self.watching = False
         self.unread: tuple[Any, ...] | None = None  # what this load finds that nobody has written
         self.defers = False  # whether it matters only where the value does
         self._cache: dict[int, _Addresses] = {}
@@ -370,10 +366,9 @@ class MemoryAccess(Lockstep):
         def update(view: View, slot: Any) -> Any:
             self._writable(view)
             steady = name in ("min", "max")
-            machine: Any = self
             self.defers = name == "exch"
             old = update_slots(
-                machine, view, (slot,), slot, values, UPDATES[name], used or name == "cas", steady,
+                self, view, (slot,), slot, values, UPDATES[name], used or name == "cas", steady,
                 block_only,
             )  # fmt: skip
             return self._read(old) if used else None

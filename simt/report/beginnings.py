@@ -7,8 +7,6 @@ import textwrap
 
 from simt.report.report import Report
 
-__all__ = ["begins_plain"]
-
 
 def begins_plain(report: Report, line: int) -> bool:
     """Whether a variable of a line is set to a plain number elsewhere, as a sum is by 0.0 or 0."""

@@ -14,8 +14,6 @@ from simt.report.text import code_lines, cost, headline, legend, notes, summary,
 if TYPE_CHECKING:
     from simt.report.report import Diff, Report
 
-__all__ = ["as_html", "diff_html"]
-
 _CELL = "padding:1px 8px;text-align:left;vertical-align:top;border:0;background:none"
 _PRE = "margin:0;background:none;white-space:pre"
 _COUNT = _CELL.replace("left", "right")

@@ -17,8 +17,6 @@ from simt.observers.trace import Recorder, Steps, block_number
 if TYPE_CHECKING:
     from simt.machine.execution import LaunchResult
 
-__all__ = ["Report", "make_report"]
-
 SCHEMA = 1
 Triple = tuple[int, int, int]
 
@@ -75,22 +73,8 @@ class Report:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The report as JSON; written to `path` as well if one is given."""
-        data = {
-            "schema": SCHEMA,
-            "kernel": self.kernel,
-            "grid": self.grid,
-            "block": self.block,
-            "ok": self.ok,
-            "findings": [f.as_dict() for f in self.findings],
-            "totals": self.totals.as_dict(),
-            "lines": {str(n): c.as_dict() for n, c in self.lines.items()},
-            "arrays": {name: c.as_dict() for name, c in self.arrays.items()},
-            "elsewhere": {name: c.as_dict() for name, c in self.elsewhere.items()},
-            "source": {str(n): text for n, text in self.source.items()},
-            "steps": self.steps.as_dict() if self.steps else None,
-            "shares": self.shares,
-        }
-        text = json.dumps(data, indent=1)
+        data = {"schema": SCHEMA, "ok": self.ok, **vars(self)}
+        text = json.dumps(data, indent=1, default=lambda part: part.as_dict())
         if path is not None:
             Path(path).write_text(text + "\n", encoding="utf-8")
         return text

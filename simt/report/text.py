@@ -19,8 +19,6 @@ BANKS = "A bank conflict makes a warp wait for another pass over shared memory."
 # a warp that reads neighbors asks for 32 · size bytes, in sectors of 32
 NEIGHBORS = "32 neighbors: 1 for uint8, 4 for float32, 8 for float64"
 
-__all__ = ["as_text", "code_lines", "diff_text", "legend", "notes", "summary", "worst_line"]
-
 _SIGN = {"error": "✗", "warning": "!"}
 
 

@@ -20,8 +20,6 @@ from simt.host.work.pinned import HostMemory
 from simt.host.work.queue import work_queue
 from simt.host.work.ranges import Access, of_array
 
-__all__ = ["copy_in", "copy_on_device", "copy_out", "unread"]
-
 Array = np.ndarray[Any, Any]
 # what kernels wrote and nobody has read since, by the number of the allocation: where, and what
 unread: dict[int, tuple[str, int | None, str, str]] = {}

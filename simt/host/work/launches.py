@@ -30,11 +30,6 @@ from simt.observers.observer import Observer
 from simt.observers.overlaps import Overlaps
 from simt.report.report import Report
 
-__all__ = [
-    "PreparedLaunch", "carry_out_on_stream", "counted", "issue_launch", "launch_now",
-    "put_on_stream", "tell",
-]  # fmt: skip
-
 
 def counted(stream: Any) -> bool:
     """Whether a record wants the counters of a launch on a stream."""

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["array_interface", "bytes_of", "dense", "same_order", "span"]
-
 Array = np.ndarray[Any, Any]
 
 

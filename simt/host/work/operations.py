@@ -10,8 +10,6 @@ from typing import Any, overload
 from simt.core.findings import Finding
 from simt.report.report import Report
 
-__all__ = ["StreamOperation", "WorkRecord", "record_work", "recording"]
-
 Triple = tuple[int, int, int]
 
 

@@ -17,11 +17,6 @@ from simt.host.work.operations import StreamOperation
 from simt.host.work.pinned import HostMemory
 from simt.host.work.ranges import Access
 
-__all__ = [
-    "ALL_STREAMS", "DEFAULT", "PER_THREAD", "Action", "Clock", "StreamOrders", "Task", "in_order",
-    "merge", "nothing", "number_of",
-]  # fmt: skip
-
 DEFAULT, PER_THREAD, ALL_STREAMS = 0, 2, -1  # numbers of streams; those that are made have the next
 
 Clock = dict[int, int]  # the number of an operation by stream

@@ -8,8 +8,7 @@ from typing import Any
 from weakref import ref
 
 import numpy as np
-
-__all__ = ["HostMemory", "pin", "pinned_empty", "unpin"]
+from numpy.lib.array_utils import byte_bounds
 
 Array = np.ndarray[Any, Any]
 
@@ -25,14 +24,6 @@ class _Region:
 _regions: list[_Region] = []
 
 
-def _span(array: Array) -> tuple[int, int]:
-    """The first byte, and the one after the last."""
-    start = int(array.__array_interface__["data"][0])
-    steps = [s * (n - 1) for n, s in zip(array.shape, array.strides, strict=True)]
-    high = start + sum(s for s in steps if s > 0) + array.itemsize
-    return start + sum(s for s in steps if s < 0), high
-
-
 def pinned_empty(shape: Any, dtype: Any, order: Any) -> Array:
     """A new array in pinned memory, which is pinned as long as it lives, or a view of it."""
     storage = np.empty(shape, dtype, order=order)
@@ -43,7 +34,7 @@ def pinned_empty(shape: Any, dtype: Any, order: Any) -> Array:
     # no array lies below it
     buffer: Any = (ctypes.c_uint8 * storage.nbytes).from_buffer(memory.data)
     array: Array = np.ndarray(storage.shape, storage.dtype, buffer, 0, storage.strides)
-    region = _Region(*_span(storage), None, memory)
+    region = _Region(*byte_bounds(storage), None, memory)
     region.owner = ref(array, lambda _: _regions.remove(region))
     _regions.append(region)
     return array
@@ -51,7 +42,7 @@ def pinned_empty(shape: Any, dtype: Any, order: Any) -> Array:
 
 def pin(array: Array) -> _Region:
     """Pins an array; `unpin` ends that."""
-    region = _Region(*_span(array), lambda: array, None)
+    region = _Region(*byte_bounds(array), lambda: array, None)
     _regions.append(region)
     return region
 
@@ -65,7 +56,7 @@ class HostMemory:
     """The host's side of a copy: an array, and whether it was freed or changed since."""
 
     def __init__(self, array: Array) -> None:
-        low, high = _span(array)
+        low, high = byte_bounds(array)
         regions = [r for r in _regions if r.low <= low and high <= r.high] if array.size else []
         self.pinned = bool(regions)
         self.array = array

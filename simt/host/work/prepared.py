@@ -22,8 +22,6 @@ from simt.observers.races import Races
 from simt.observers.trace import Recorder, block_number
 from simt.report.report import Report, make_report
 
-__all__ = ["Outcome", "Prepared", "arrays_of", "observers_of"]
-
 Triple = tuple[int, int, int]
 Outcome = tuple[Report, Finding | None]
 

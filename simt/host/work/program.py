@@ -10,8 +10,6 @@ from simt.host.settings import listeners
 from simt.host.work.operations import WorkRecord, recording
 from simt.host.work.ranges import Access
 
-__all__ = ["HostProgram"]
-
 
 class HostProgram:
     """A program in Python with `cuda`; one in another language overrides what differs."""

@@ -48,8 +48,6 @@ from simt.host.work.program import HostProgram
 from simt.host.work.ranges import Access, conflict, of_array, overlap
 from simt.host.work.stream_races import FindingQueue, changed, freed, race
 
-__all__ = ["MAX_QUEUED", "WorkQueue", "work_queue"]
-
 _STREAM_NAMES = {
     ALL_STREAMS: "all streams", DEFAULT: "the default stream",
     PER_THREAD: "the per-thread default stream",

@@ -13,8 +13,6 @@ from simt.core.memory import Allocation, View
 from simt.core.values import Value
 from simt.observers.observer import Index, Observer
 
-__all__ = ["Access", "AccessRanges", "conflict", "of_array", "of_view", "overlap"]
-
 Array = np.ndarray[Any, Any]
 Ranges = Array  # (n, 2) int64: first byte and the one after the last, ascending and apart
 

@@ -18,8 +18,6 @@ from simt.host.work.operations import StreamOperation
 from simt.host.work.program import HostProgram
 from simt.host.work.ranges import Access, conflict
 
-__all__ = ["FindingQueue", "Racer", "changed", "freed", "race"]
-
 KIND = "stream-race"
 WORDS = {
     "copy-in": "the copy to the device", "copy-out": "the copy to the host", "set": "the memset",

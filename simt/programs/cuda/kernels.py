@@ -22,8 +22,6 @@ from simt.programs.cuda.memory import DeviceMemory, Piece
 from simt.ptx.program import PtxProgram
 from simt.ptx.textures import Texels, Texture
 
-__all__ = ["DeviceKernel", "PreparedKernel"]
-
 Triple = tuple[int, int, int]
 BYTES = np.dtype(np.uint8)
 

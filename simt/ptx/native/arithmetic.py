@@ -10,8 +10,6 @@ import numpy as np
 from simt.ptx.arithmetic import TYPES
 from simt.ptx.native.emitter import FLOATS, LLVM, Emitter, NotNative, bits_of
 
-__all__ = ["Arithmetic"]
-
 TINY = {
     "f16": np.finfo(np.float16).tiny,
     "f32": np.float32(np.finfo(np.float32).tiny),

@@ -16,8 +16,6 @@ import numpy as np
 from simt.core.folder import cache_folder
 from simt.ptx.native.emitter import NotNative
 
-__all__ = ["compiled"]
-
 OLDEST = 16  # the first LLVM whose pointers have no type
 _lock = threading.Lock()
 _linked: dict[str, Any] = {}  # what has been linked, by the hash of its text

@@ -13,8 +13,6 @@ from simt.ptx.native.emitter import NotNative, bits_of
 from simt.ptx.parse import Function, Instruction, is_register, names, space_of
 from simt.ptx.program import PtxProgram
 
-__all__ = ["YIELD", "Flat", "flattened"]
-
 FAULT = Instruction(("trap",), ())  # the executor carries out who comes there
 YIELD = Instruction(("yield",), ())  # lets the others of the block go on
 WORD = re.compile(r"%?[\w$]+")

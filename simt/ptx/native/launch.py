@@ -26,8 +26,6 @@ from simt.ptx.native.scheduler import MASKS, Kernel
 from simt.ptx.native.translator import FAULTS, FRAME
 from simt.ptx.program import LaunchMemory, PtxProgram
 
-__all__ = ["launch_native", "left_to_executor"]
-
 Triple = tuple[int, int, int]
 Array = np.ndarray[Any, Any]
 SHARES_EACH = 8  # parts of the grid for each worker

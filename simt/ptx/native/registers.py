@@ -15,8 +15,6 @@ from simt.ptx.native.flatten import Flat
 from simt.ptx.parse import Instruction, names
 from simt.ptx.translate import NO_RESULT, result_kind
 
-__all__ = ["UNKNOWN", "Registers", "Root", "is_point"]
-
 Root = tuple[str, ...]  # ("param", name, offset) or ("symbol", name)
 UNKNOWN: Root = ("?",)
 POINTS = ("yield", "shfl", "vote", "match", "redux", "activemask", "bar", "barrier")

@@ -12,8 +12,6 @@ from simt.ptx.native.translator import BARRIER, FAULTS, FRAME, TURN, WARP, Trans
 from simt.ptx.parse import WINDOWS
 from simt.ptx.program import PtxProgram
 
-__all__ = ["Kernel"]
-
 MASKS = ("ready", "done", "barrier", "warp", "turn", "exists")  # of each warp, 32 of each kind
 MOST_TURNS = 1 << 18  # of a block's threads that all wait: then nothing helps
 HALF = 1 << (LOCAL_BITS - 1)
