@@ -391,11 +391,9 @@ class Machine(Lockstep):
         Raises:
             Beyond: unless the launch is to keep going.
         """
-        if not (self.findings.keep_going and stop.element):
+        if not stop.element:
             raise stop
-        key = (stop.finding.kind, stop.finding.array, self.line)
-        if not self.findings.again(key, stop.finding.count):
-            self.note(key, stop.finding)
+        self.pass_over(stop.finding)
         rest, _ = split(self.mask, np.logical_not(stop.mask))
         if rest is EMPTY:
             return otherwise

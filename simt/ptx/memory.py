@@ -182,12 +182,7 @@ class MemoryAccess(Lockstep):
             raise Stop(self._misaligned(view, places, size, askew))
         outside = ((places < 0) | (places > last)) & mask
         if outside.any():
-            finding = self._out_of_bounds(view, places, size, outside)
-            if not self.findings.keep_going:
-                raise Stop(finding)
-            key = (finding.kind, finding.array, self.line)
-            if not self.findings.again(key, finding.count):
-                self.note(key, finding)
+            self.pass_over(self._out_of_bounds(view, places, size, outside))
             rest, _ = split(self.mask, ~outside)
             if rest is EMPTY:
                 return np.zeros((1, 1), dtype)
