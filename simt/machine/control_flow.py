@@ -122,7 +122,8 @@ class WhileLoop(_DivergentLoop):
             return
         machine.watching = True
         self.written = machine.written
-        self.sample = (machine.mask, *(_copy(value) for value in state))
+        copies = (v.copy() if isinstance(v, np.ndarray) else v for v in state)
+        self.sample = (machine.mask, *copies)
 
     def _compare(self, state: tuple[Any, ...]) -> None:
         machine = self.machine
@@ -259,10 +260,6 @@ def _who_else(m: Lockstep, others_go_on: bool) -> str:
             "Volta other threads of its warp too, which may end it if each round reads by an atomic"
         )
     return ""
-
-
-def _copy(value: Any) -> Any:
-    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def _same(a: Any, b: Any) -> bool:
