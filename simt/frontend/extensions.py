@@ -135,13 +135,11 @@ def _kind(value: Any) -> Any:
     """The Numba type of a value; a number for each thread has that of its element."""
     if isinstance(value, str):
         value = Literal(value)  # no kernel has another
-    if isinstance(value, Literal):
-        from numba import types as numba_types
+    from numba import types as numba_types
 
+    if isinstance(value, Literal):
         return numba_types.literal(value.value)
     if isinstance(value, DeviceFunction | LocalFunction | Intrinsic):
-        from numba import types as numba_types
-
         return numba_types.undefined  # a function's type decides nothing here
     if isinstance(value, GridGroup):
         from numba.cuda.types import grid_group
