@@ -1,7 +1,5 @@
 """Arithmetic: the operators of Python on values, in the types that Numba would choose."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from functools import cache
@@ -34,10 +32,6 @@ def _wrapped(number: int) -> int:
     if -_HALF <= number < _HALF:
         return number
     return (number + _HALF) % _WRAP - _HALF
-
-
-def _scalar(ufunc: Any, a: Value, b: Value, dtype: np.dtype[Any]) -> Value:
-    return normal(ufunc(cast_up(a, dtype), cast_up(b, dtype)))
 
 
 # Called with the two dtypes when float32 data meets arithmetic in float64.
@@ -76,9 +70,8 @@ def _binary(
         dtype = rule(da, db)
         if da is not db and dtype is FLOAT64 and leak_hook and FLOAT32 in (da, db):
             leak_hook[-1]()
-        if ta is np.ndarray or tb is np.ndarray:
-            return ufunc(cast_up(a, dtype), cast_up(b, dtype))
-        return _scalar(ufunc, a, b, dtype)
+        result = ufunc(cast_up(a, dtype), cast_up(b, dtype))
+        return result if ta is np.ndarray or tb is np.ndarray else normal(result)
 
     operate.__name__ = operate.__qualname__ = str(ufunc.__name__)
     return operate
@@ -227,18 +220,14 @@ def _compare_tuples(python: Callable[[Any, Any], Any], a: Value, b: Value) -> Va
     return normal(result)
 
 
-def _comparisons() -> dict[str, Operation]:
-    return {
-        "Eq": _compare(np.equal, operator.eq),
-        "NotEq": _compare(np.not_equal, operator.ne),
-        "Lt": _compare(np.less, operator.lt),
-        "LtE": _compare(np.less_equal, operator.le),
-        "Gt": _compare(np.greater, operator.gt),
-        "GtE": _compare(np.greater_equal, operator.ge),
-    }
-
-
-COMPARE = _comparisons()
+COMPARE: dict[str, Operation] = {
+    "Eq": _compare(np.equal, operator.eq),
+    "NotEq": _compare(np.not_equal, operator.ne),
+    "Lt": _compare(np.less, operator.lt),
+    "LtE": _compare(np.less_equal, operator.le),
+    "Gt": _compare(np.greater, operator.gt),
+    "GtE": _compare(np.greater_equal, operator.ge),
+}
 
 
 def _widened(value: Value) -> Value:

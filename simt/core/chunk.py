@@ -1,7 +1,5 @@
 """A chunk: blocks that run together, who their threads are and which of them are active."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable
 from functools import cached_property, lru_cache
@@ -105,9 +103,6 @@ class Chunk:
         self.doubts: dict[Hashable, Finding] = {}  # about values, which are none until they matter
         self.block_numbers = numbers
         self.axes: dict[int, tuple[Value, ...]] = {}  # the threads' places in the grid, by `ndim`
-        self._place(numbers)
-
-    def _place(self, numbers: Lanes) -> None:
         _, self.laneid, self.threadIdx = _lanes(self.block)
         column = numbers.astype(INT64).reshape(-1, 1) if len(numbers) > 1 else int(numbers[0])
         self.blockIdx = _coordinates(column, self.grid)
@@ -144,6 +139,18 @@ class Chunk:
         """Adds a finding at this line and goes on; `key` tells mistakes apart."""
         self.locate(finding)
         self.findings.add(key, finding)
+
+    def pass_over(self, finding: Finding) -> None:
+        """Notes an access that the launch skips.
+
+        Raises:
+            Stop: it is not to keep going.
+        """
+        if not self.findings.keep_going:
+            raise Stop(finding)
+        key = finding.kind, finding.array, self.line
+        if not self.findings.again(key, finding.count):
+            self.note(key, finding)
 
     def unwritten(self, lanes: Lanes, key: Hashable, finding: Finding) -> None:
         """Hears of a read of memory that nobody has written, by these lanes."""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
@@ -131,10 +131,10 @@ class CppModule:
         data[: len(content)] = content
 
 
-def parse_module(ptx: str, bases: Mapping[str, int] | None = None) -> Module:
+def parse_module(ptx: str) -> Module:
     """A PTX text taken apart; what is not covered is an error of the kernel's."""
     try:
-        return parse(ptx, bases)
+        return parse(ptx)
     except Stop as stop:
         raise KernelError(str(in_words(stop.finding, {}))) from None
 

@@ -5,8 +5,6 @@ function. What is given to Numba in LLVM's instructions (`intrinsic`, `lower_bui
 such body; the translator refuses it.
 """
 
-from __future__ import annotations
-
 import types
 from collections.abc import Sequence
 from contextlib import suppress
@@ -135,13 +133,11 @@ def _kind(value: Any) -> Any:
     """The Numba type of a value; a number for each thread has that of its element."""
     if isinstance(value, str):
         value = Literal(value)  # no kernel has another
-    if isinstance(value, Literal):
-        from numba import types as numba_types
+    from numba import types as numba_types
 
+    if isinstance(value, Literal):
         return numba_types.literal(value.value)
     if isinstance(value, DeviceFunction | LocalFunction | Intrinsic):
-        from numba import types as numba_types
-
         return numba_types.undefined  # a function's type decides nothing here
     if isinstance(value, GridGroup):
         from numba.cuda.types import grid_group

@@ -1,7 +1,5 @@
 """Signatures: the types that a kernel or a device function declares, and what comes into them."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -84,7 +82,8 @@ def conversion(kernel: str, name: str, want: Any, actual: Any) -> Callable[[Any]
         layouts = want.layout in ("A", actual.layout) or (want.ndim == 1 and actual.layout == "C")
         same = layouts and want.ndim == actual.ndim and _same_bits(want.dtype, actual.dtype)
         if same and want.dtype != actual.dtype:
-            return lambda view: _as_type(view, number_dtype(want.dtype))
+            element: Any = number_dtype(want.dtype)
+            return lambda v: View(v.allocation, element, v.shape, v.strides, v.offset, v.name)
     if not same:
         words = in_words(str(want)), in_words(str(actual))
         if words[0] == words[1] and isinstance(want, types.Array):
@@ -101,10 +100,6 @@ def _same_bits(element: Any, other: Any) -> bool:
     both = number_dtype(element), number_dtype(other)
     whole = all(dtype is not None and dtype.kind in "iu" for dtype in both)
     return element == other or (whole and element.bitwidth == other.bitwidth)
-
-
-def _as_type(view: View, dtype: Any) -> View:
-    return View(view.allocation, dtype, view.shape, view.strides, view.offset, view.name)
 
 
 def _view_at(address: int, dtype: Any, name: str) -> View:

@@ -31,6 +31,7 @@ from simt.frontend.dataflow import RETURNED, UNEQUAL, Types, branch_key
 from simt.frontend.kinds import kind_of
 from simt.frontend.numba_bridge import NotLowered, device_of, real_device, type_annotation
 from simt.frontend.numba_errors import NEW_ARRAY, no_code, reason
+from simt.machine.views import packed
 
 __all__ = [
     "argument_types",
@@ -159,7 +160,8 @@ def numba_type(value: Any) -> Any:
             raise Stop(Finding("not-a-kernel", None, message, array=view.name)) from None
         if value is not view:
             return element
-        return _array(element, view.ndim, _layout(view), view.allocation.frozen)
+        layout = "C" if packed(view) else "F" if packed(view.transposed()) else "A"
+        return _array(element, view.ndim, layout, view.allocation.frozen)
     if isinstance(value, tuple):
         items = tuple(numba_type(v) for v in value)
         if hasattr(value, "_fields"):
@@ -170,21 +172,6 @@ def numba_type(value: Any) -> Any:
             )
         return types.Tuple(items)
     return types.unliteral(typeof(value))
-
-
-def _layout(view: View) -> str:
-    if any(type(n) is int and n == 0 for n in view.shape):
-        return "C"
-    size = view.dtype.itemsize
-    c = f = size
-    is_c = is_f = True
-    for n, stride in zip(reversed(view.shape), reversed(view.strides), strict=True):
-        is_c = is_c and (stride == c or n == 1)
-        c *= n
-    for n, stride in zip(view.shape, view.strides, strict=True):
-        is_f = is_f and (stride == f or n == 1)
-        f *= n
-    return "C" if is_c else "F" if is_f else "A"
 
 
 # --- the verdict

@@ -7,7 +7,7 @@ import functools
 import importlib
 import sys
 import warnings
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any
 
 from simt.core.source import remember_texts
@@ -41,12 +41,7 @@ class Replacement:
     def __enter__(self) -> Replacement:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.undo()
 
     def __repr__(self) -> str:
@@ -69,7 +64,10 @@ def replace_numba_cuda() -> Replacement:
         ...     print(replaced)
         numba.cuda is the SIMT machine: kernels run on the CPU...
     """
-    before = [name for name, value in vars(sys.modules["__main__"]).items() if _is_numbas(value)]
+    before = [
+        name for name, value in vars(sys.modules["__main__"]).items()
+        if isinstance(value, ModuleType) and counterpart(value) is not value
+    ]  # fmt: skip
     if before:
         warnings.warn(
             f"{', '.join(before)} was imported before replace_numba_cuda() and stays Numba's: "
@@ -77,11 +75,6 @@ def replace_numba_cuda() -> Replacement:
             stacklevel=2,
         )
     return Replacement()
-
-
-def _is_numbas(value: object) -> bool:
-    """Whether a program's name stands for what it should have imported later."""
-    return isinstance(value, ModuleType) and counterpart(value) is not value
 
 
 def _replace_import() -> tuple[Any, Any]:

@@ -1,7 +1,5 @@
 """Ufuncs: `vectorize` writes the kernel that applies a function of numbers to arrays."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable
@@ -71,7 +69,8 @@ class Ufunc:
             raise BadCall(
                 f"{self.__name__} takes {need} ({', '.join(self._names)}), got {len(args)}"
             )
-        arrays = [None if _is_number(a) else operand(a) for a in args]
+        numbers = int | float | complex | np.number
+        arrays = [None if isinstance(a, numbers) else operand(a) for a in args]
         out = None if out is None else operand(out)
         types = self._choose(args, arrays)
         dtype, kernel = self._loops[types]
@@ -167,10 +166,6 @@ class Ufunc:
         half = data[: n // 2]
         self(half, data[n // 2 :], out=half, stream=stream)
         return self._fold(half, stream)
-
-
-def _is_number(thing: Any) -> bool:
-    return isinstance(thing, int | float | complex | np.number)
 
 
 def _flat(array: DeviceNDArray | Array, shape: tuple[int, ...]) -> DeviceNDArray:

@@ -91,18 +91,6 @@ def elementwise(python: Callable[..., Any], pole: float = math.nan) -> Any:
     return function
 
 
-def _gamma(value: float) -> float:
-    return math.gamma(value) if value else math.copysign(math.inf, value)
-
-
-def _pow(base: Any, exponent: Any) -> Any:
-    return np.power(base, exponent.astype(base.dtype))
-
-
-def _log(value: Any, base: Any = None) -> Any:
-    return np.log(value) if base is None else np.log(value) / np.log(base)
-
-
 def _exp(value: Any) -> Any:
     nothing = np.isneginf(value.real) & ~np.isfinite(value.imag)
     return np.where(nothing, 0, np.exp(value)).astype(value.dtype)[()]
@@ -131,14 +119,15 @@ _MATH: dict[str, dict[str, Any]] = {
         "acosh": np.arccosh, "atanh": np.arctanh, "expm1": np.expm1, "log1p": np.log1p,
         "degrees": np.degrees, "radians": np.radians, "cbrt": np.cbrt,
         "erf": elementwise(math.erf), "erfc": elementwise(math.erfc),
-        "gamma": elementwise(_gamma), "lgamma": elementwise(math.lgamma, math.inf),
+        "gamma": elementwise(lambda v: math.gamma(v) if v else math.copysign(math.inf, v)),
+        "lgamma": elementwise(math.lgamma, math.inf),
     },
     _WHOLE: {"atan2": np.arctan2, "hypot": np.hypot},
     _TWO: {
         "fmod": np.fmod, "copysign": np.copysign, "nextafter": np.nextafter,
         "remainder": elementwise(math.remainder),
     },
-    _TWO + " fi>f di>d": {"pow": _pow},
+    _TWO + " fi>f di>d": {"pow": lambda a, b: np.power(a, b.astype(a.dtype))},
     "fi>f di>d": {"ldexp": np.ldexp},
     "f>fi d>di": {"frexp": np.frexp},
     "d>dd f>ff": {"modf": np.modf},
@@ -158,7 +147,9 @@ _CMATH: dict[str, dict[str, Any]] = {
         "log10": np.log10, "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt, "tan": np.tan,
         "tanh": np.tanh,
     },
-    "F>F D>D FF>F DD>D": {"log": _log},
+    "F>F D>D FF>F DD>D": {
+        "log": lambda v, *base: np.log(v) / np.log(*base) if base else np.log(v),
+    },
     "F>f D>d": {"phase": np.angle},
     "F>ff D>dd": {"polar": lambda z: (magnitude(z), np.angle(z))},
     "ff>F dd>D": {"rect": _rect},
@@ -180,15 +171,6 @@ def _register_math(home: Any, tables: dict[str, dict[str, Any]]) -> None:
                 return compute(_ours, _table, *values)
 
             function(getattr(home, name), flop=name not in _NO_FLOP)(run)
-
-
-def _register_operators() -> None:
-    for operate, name in _OPERATORS.items():
-
-        def combine(m: Machine, a: Value, b: Value, _name: str = name) -> Value:
-            return BINARY[_name](a, b)
-
-        function(getattr(operator, operate))(combine)
 
 
 _OPERATORS = {
@@ -291,4 +273,5 @@ def cbrt(m: Machine, value: Value) -> Value:
 
 _register_math(math, _MATH)
 _register_math(cmath, _CMATH)
-_register_operators()
+for _operator, _name in _OPERATORS.items():
+    function(getattr(operator, _operator))(lambda m, a, b, _name=_name: BINARY[_name](a, b))

@@ -1,7 +1,5 @@
 """Reductions: what one thread makes of all elements of an array, or of several numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -53,10 +51,6 @@ def _sum(m: Machine, view: View, skip: bool = False) -> Value:
     return _fold(m, view, _zero(view), BINARY["Add"], skip=skip)
 
 
-def _product(m: Machine, view: View, skip: bool = False) -> Value:
-    return _fold(m, view, _zero(view, 1), BINARY["Mult"], skip=skip)
-
-
 def _count(m: Machine, view: View, counts: Callable[[Value], Value] = truth) -> Value:
     return _fold(m, view, 0, lambda n, v: BINARY["Add"](n, cast(counts(v), INT64)))
 
@@ -81,16 +75,8 @@ def _variance(m: Machine, view: View, skip: bool = False) -> Value:
     return BINARY["Div"](total, _number(m, view, skip))
 
 
-def _deviation(m: Machine, view: View, skip: bool = False) -> Value:
-    return BINARY["Pow"](_variance(m, view, skip), 0.5)
-
-
-def _all(m: Machine, view: View) -> Value:
-    return _fold(m, view, True, lambda old, v: normal(np.logical_and(old, truth(v))))
-
-
-def _any(m: Machine, view: View) -> Value:
-    return _fold(m, view, False, lambda old, v: normal(np.logical_or(old, truth(v))))
+def _truths(join: Any, start: bool, m: Machine, view: View) -> Value:
+    return _fold(m, view, start, lambda old, v: normal(join(old, truth(v))))
 
 
 def _extreme(better: Any, m: Machine, view: View, skip: bool = False, place: bool = False) -> Value:
@@ -112,8 +98,10 @@ def _extreme(better: Any, m: Machine, view: View, skip: bool = False, place: boo
 
 
 _REDUCTIONS: dict[str, Callable[..., Value]] = {
-    "sum": _sum, "prod": _product, "mean": _mean, "var": _variance, "std": _deviation,
-    "all": _all, "any": _any,
+    "sum": _sum, "mean": _mean, "var": _variance,
+    "prod": lambda m, a, skip=False: _fold(m, a, _zero(a, 1), BINARY["Mult"], skip=skip),
+    "std": lambda m, a, skip=False: BINARY["Pow"](_variance(m, a, skip), 0.5),
+    "all": partial(_truths, np.logical_and, True), "any": partial(_truths, np.logical_or, False),
     "min": partial(_extreme, np.less), "max": partial(_extreme, np.greater),
     "argmin": partial(_extreme, np.less, place=True),
     "argmax": partial(_extreme, np.greater, place=True),

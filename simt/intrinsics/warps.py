@@ -3,8 +3,7 @@
 A warp's values are looked at as rows of 32; the last warp of a block may be shorter.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -183,28 +182,24 @@ def _votes(m: Lockstep, mask: Value, predicate: Value) -> tuple[Rows, Rows]:
     return yes, no
 
 
-@intrinsic("all_sync")
-def all_sync(m: Lockstep, mask: Value, predicate: Value) -> Value:
-    """Whether the predicate holds for all lanes that take part."""
-    meet(m, mask, "all_sync")
-    _, no = _votes(m, mask, predicate)
-    return no == 0
+# by the lanes that said yes and no; a ballot is an int32, as in Numba
+_ANSWERS: dict[str, Callable[[Rows, Rows], Value]] = {
+    "all_sync": lambda yes, no: no == 0,
+    "any_sync": lambda yes, no: yes != 0,
+    "eq_sync": lambda yes, no: (yes == 0) | (no == 0),
+    "ballot_sync": lambda yes, no: yes.astype(INT32),
+}
 
 
-@intrinsic("any_sync")
-def any_sync(m: Lockstep, mask: Value, predicate: Value) -> Value:
-    """Whether the predicate holds for any lane that takes part."""
-    meet(m, mask, "any_sync")
-    yes, _ = _votes(m, mask, predicate)
-    return yes != 0
+def _register_vote(name: str) -> None:
+    @intrinsic(name)
+    def vote(m: Lockstep, mask: Value, predicate: Value) -> Value:
+        meet(m, mask, name)
+        return _ANSWERS[name](*_votes(m, mask, predicate))
 
 
-@intrinsic("eq_sync")
-def eq_sync(m: Lockstep, mask: Value, predicate: Value) -> Value:
-    """Whether the predicate is the same for all lanes that take part."""
-    meet(m, mask, "eq_sync")
-    yes, no = _votes(m, mask, predicate)
-    return (yes == 0) | (no == 0)
+for _name in _ANSWERS:
+    _register_vote(_name)
 
 
 def _bits(rows: Rows, dtype: np.dtype[Any]) -> Rows:
@@ -212,13 +207,6 @@ def _bits(rows: Rows, dtype: np.dtype[Any]) -> Rows:
     weights = np.left_shift(np.int64(1), np.arange(WARP))
     result: Rows = (rows * weights).sum(axis=1).astype(dtype)
     return result
-
-
-@intrinsic("ballot_sync")
-def ballot_sync(m: Lockstep, mask: Value, predicate: Value) -> Value:
-    """One bit per lane: its predicate. An int32, as in Numba."""
-    meet(m, mask, "ballot_sync")
-    return _votes(m, mask, predicate)[0].astype(INT32)
 
 
 @intrinsic("activemask")
@@ -265,8 +253,9 @@ def match_all_sync(m: Lockstep, mask: Value, value: Value) -> Value:
 def vote_sync_intrinsic(m: Lockstep, mask: Value, mode: int, predicate: Value) -> Value:
     """What the four votes are made of: (ballot, answer)."""
     meet(m, mask, "vote_sync_intrinsic")
-    answer = (all_sync, any_sync, eq_sync)[mode](m, mask, predicate) if mode < 3 else False
-    return ballot_sync(m, mask, predicate), answer
+    votes = _votes(m, mask, predicate)
+    ballot, *answers = (_ANSWERS[f"{name}_sync"](*votes) for name in ("ballot", "all", "any", "eq"))
+    return ballot, answers[mode] if mode < 3 else False
 
 
 @intrinsic("syncwarp")

@@ -4,8 +4,6 @@ A loop goes on while any thread goes on. Threads that have finished, left by `br
 skipped by `continue` wait outside the mask, as lanes of a warp do.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -122,7 +120,8 @@ class WhileLoop(_DivergentLoop):
             return
         machine.watching = True
         self.written = machine.written
-        self.sample = (machine.mask, *(_copy(value) for value in state))
+        copies = (v.copy() if isinstance(v, np.ndarray) else v for v in state)
+        self.sample = (machine.mask, *copies)
 
     def _compare(self, state: tuple[Any, ...]) -> None:
         machine = self.machine
@@ -259,10 +258,6 @@ def _who_else(m: Lockstep, others_go_on: bool) -> str:
             "Volta other threads of its warp too, which may end it if each round reads by an atomic"
         )
     return ""
-
-
-def _copy(value: Any) -> Any:
-    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def _same(a: Any, b: Any) -> bool:

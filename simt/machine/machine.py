@@ -5,8 +5,6 @@ a condition narrows it, an assignment changes a variable for the threads in it, 
 store touches memory for them alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -391,11 +389,9 @@ class Machine(Lockstep):
         Raises:
             Beyond: unless the launch is to keep going.
         """
-        if not (self.findings.keep_going and stop.element):
+        if not stop.element:
             raise stop
-        key = (stop.finding.kind, stop.finding.array, self.line)
-        if not self.findings.again(key, stop.finding.count):
-            self.note(key, stop.finding)
+        self.pass_over(stop.finding)
         rest, _ = split(self.mask, np.logical_not(stop.mask))
         if rest is EMPTY:
             return otherwise

@@ -1,7 +1,5 @@
 """Views: other shapes and types for the same memory, and the walk over an array's elements."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -37,7 +35,7 @@ def elements(m: Chunk, view: View) -> Iterator[tuple[int, ...]]:
         m.mask = before
 
 
-def _packed(view: View) -> bool:
+def packed(view: View) -> bool:
     """Whether the elements lie one after the other, in C order."""
     step: Value = view.dtype.itemsize
     if any(type(n) is int and n == 0 for n in view.shape):
@@ -51,7 +49,7 @@ def _packed(view: View) -> bool:
 
 def reshaped(m: Chunk, view: View, shape: tuple[Value, ...]) -> View:
     """The same elements in another shape, one of whose numbers may be -1."""
-    if not _packed(view):
+    if not packed(view):
         message = f"{view.name} cannot be reshaped: its elements do not lie one after the other"
         raise m.stop("not-a-kernel", message, array=view.name)
     shape = tuple(int(n) if isinstance(n, np.integer) else n for n in shape)

@@ -28,6 +28,7 @@ taken to live in registers, constant memory in its own cache: both cost nothing 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -127,8 +128,9 @@ class Counters(Observer):
 
     def __init__(self) -> None:
         self.single = True  # no array holds float64
-        self.lines: dict[int, Counts] = {}
-        self.arrays: dict[str, Counts] = {}
+        self.lines: defaultdict[int, Counts] = defaultdict(Counts)  # by place
+        # the fields of a structured array count as one
+        self.arrays: defaultdict[str, Counts] = defaultdict(Counts)
         self.footprint = Footprint()
         self.balance = Balance()
         self._activity: tuple[Any, Mask, tuple[int, int]] = (None, EMPTY, (0, 0))
@@ -146,7 +148,7 @@ class Counters(Observer):
         """Lists argument arrays in the report even if nothing touches them."""
         self.single = not any(isinstance(v, View) and v.dtype == FLOAT64 for v in values)
         for view in views(values):
-            self.array(view)
+            _ = self.arrays[_name(view)]
 
     def chunk(self, m: Chunk, last: Chunk | None) -> None:
         """Other blocks begin."""
@@ -164,21 +166,6 @@ class Counters(Observer):
         for owner, counts in [*owners, (WHOLE_LAUNCH, totals)]:
             counts.distinct_sectors, counts.block_sectors = distinct[owner], in_blocks[owner]
         return totals
-
-    def line(self, place: int) -> Counts:
-        """The counts of a place in the source."""
-        counts = self.lines.get(place)
-        if counts is None:
-            counts = self.lines[place] = Counts()
-        return counts
-
-    def array(self, view: View) -> Counts:
-        """The counts of an array; the fields of a structured array count as one."""
-        name = _name(view)
-        counts = self.arrays.get(name)
-        if counts is None:
-            counts = self.arrays[name] = Counts()
-        return counts
 
     def activity(self, m: Chunk) -> tuple[int, int]:
         """(warps with an active lane, active lanes) under the current mask."""
@@ -206,7 +193,7 @@ class Counters(Observer):
     def statement(self, m: Chunk) -> None:
         """One statement, by all warps with an active lane."""
         warps, lanes = self.activity(m)
-        counts = self.line(m.line)
+        counts = self.lines[m.line]
         counts.instructions += warps
         counts.active_lanes += lanes
 
@@ -215,15 +202,15 @@ class Counters(Observer):
         if taken is EMPTY or other is EMPTY or taken is None or other is None:
             return
         both = (self.per_warp(m, taken) > 0) & (self.per_warp(m, other) > 0)
-        self.line(m.line).divergent_branches += int(np.count_nonzero(both))
+        self.lines[m.line].divergent_branches += int(np.count_nonzero(both))
 
     def barrier(self, m: Chunk, blocks: Value, grid: bool) -> None:
         """A barrier, by every warp that arrives."""
-        self.line(m.line).barriers += self.activity(m)[0]
+        self.lines[m.line].barriers += self.activity(m)[0]
 
     def arrive(self, m: Chunk) -> None:
         """The same of a barrier of some threads."""
-        self.line(m.line).barriers += self.activity(m)[0]
+        self.lines[m.line].barriers += self.activity(m)[0]
 
     def widened(self, m: Chunk) -> None:
         """What float64 costs is a finding where no array holds any."""
@@ -242,9 +229,9 @@ class Counters(Observer):
         if dtype is None:
             return
         if dtype == FLOAT32:
-            self.line(m.line).flops32 += self.activity(m)[1]
+            self.lines[m.line].flops32 += self.activity(m)[1]
         elif dtype == FLOAT64:
-            self.line(m.line).flops64 += self.activity(m)[1]
+            self.lines[m.line].flops64 += self.activity(m)[1]
 
     def rows(self, m: Chunk, slot: Value) -> tuple[Lanes, Lanes]:
         """Addresses of each warp's lanes, (requests, 32), inactive ones far away; their blocks.
@@ -291,7 +278,7 @@ class Counters(Observer):
         if not len(addresses):
             return
         times = warps // len(addresses)
-        line, array = self.line(m.line), self.array(view)
+        line, array = self.lines[m.line], self.arrays[_name(view)]
         if kind == "atomic":
             self._atomic(line, array, addresses, lanes)
         elif view.space == "shared":
@@ -310,7 +297,7 @@ class Counters(Observer):
         """Counts the sectors of a load or store of global memory, and which blocks touch them."""
         warps, lanes = self.activity(m)
         self.footprint.touch((m.line, _name(view), view.allocation), kind == "load", *which)
-        for counts in (self.line(m.line), self.array(view)):
+        for counts in (self.lines[m.line], self.arrays[_name(view)]):
             _bump(counts, f"global_{kind}_requests", warps)
             _bump(counts, f"global_{kind}_sectors", count)
             counts.bytes_requested += lanes * view.dtype.itemsize

@@ -4,9 +4,8 @@ An array in global or constant memory begins at a multiple of 2⁴⁰, one in sh
 at a multiple of 2²⁰, so that an address says which array was meant even where it lies outside.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 from weakref import ref
 
@@ -149,17 +148,26 @@ class MemoryAccess(Lockstep):
         spread = self.spread(addresses)
         active = spread[self.spread(self.mask)] if self.mask is not None else spread.ravel()
         numbers = np.unique((active + (1 << (bits - 1))) >> bits)
+
+        def within(number: int) -> Any:
+            allocation = self.tables[space].get(number)
+            if allocation is None:
+                raise self._no_allocation(space, addresses)
+            return self._within(allocation, number << bits, addresses, dtype, size, access)
+
+        whose = (addresses + (1 << (bits - 1))) >> bits
+        return self._merged_parts((whose == n, partial(within, n)) for n in numbers.tolist())
+
+    def _merged_parts(self, parts: Iterable[tuple[Lanes, Callable[[], Any]]]) -> Any:
+        """Carries out each access for the threads of its condition; what all of them give."""
         before, result = self.mask, None
-        for number in numbers.tolist():
-            here, _ = split(before, ((addresses + (1 << (bits - 1))) >> bits) == number)
+        for condition, access in parts:
+            here, _ = split(before, condition)
             if here is EMPTY:
                 continue
             self.mask = here
             try:
-                allocation = self.tables[space].get(number)
-                if allocation is None:
-                    raise self._no_allocation(space, addresses)
-                part = self._within(allocation, number << bits, addresses, dtype, size, access)
+                part = access()
             finally:
                 self.mask = before
             if part is not None:
@@ -182,12 +190,7 @@ class MemoryAccess(Lockstep):
             raise Stop(self._misaligned(view, places, size, askew))
         outside = ((places < 0) | (places > last)) & mask
         if outside.any():
-            finding = self._out_of_bounds(view, places, size, outside)
-            if not self.findings.keep_going:
-                raise Stop(finding)
-            key = (finding.kind, finding.array, self.line)
-            if not self.findings.again(key, finding.count):
-                self.note(key, finding)
+            self.pass_over(self._out_of_bounds(view, places, size, outside))
             rest, _ = split(self.mask, ~outside)
             if rest is EMPTY:
                 return np.zeros((1, 1), dtype)
@@ -238,7 +241,6 @@ class MemoryAccess(Lockstep):
     ) -> Any:
         """An address that may lie in any space."""
         whole = self._addresses_of(array).whole
-        before, result = self.mask, None
         local, shared = WINDOWS["local"], WINDOWS["shared"]
         edge, far = 1 << (LOCAL_BITS - 1), 1 << (GLOBAL_BITS - 1)
         where = {
@@ -251,25 +253,15 @@ class MemoryAccess(Lockstep):
             number = (whole + offset + far) >> GLOBAL_BITS
             constant = np.isin(number, list(self.tables["const"]))
             where |= {"global": where["global"] & ~constant, "const": constant}
-        for space, inside in where.items():
-            here, _ = split(before, inside)
-            if here is EMPTY:
-                continue
-            self.mask = here
-            try:
-                if space == "nowhere":
-                    raise self._no_allocation("global", whole + offset)
-                moved = whole - WINDOWS.get(space, 0)
-                part = self._each(space, moved, offset, dtype, access)
-            finally:
-                self.mask = before
-            if part is not None:
-                if result is not None:
-                    part = np.where(True if here is None else here, part, result)
-                result = part
-        if result is None and before is EMPTY:
-            result = np.zeros((1, 1), dtype)
-        return result
+
+        def of(space: str) -> Any:
+            if space == "nowhere":
+                raise self._no_allocation("global", whole + offset)
+            return self._each(space, whole - WINDOWS.get(space, 0), offset, dtype, access)
+
+        if self.mask is EMPTY:
+            return np.zeros((1, 1), dtype)
+        return self._merged_parts((inside, partial(of, s)) for s, inside in where.items())
 
     # --- accesses
 

@@ -4,8 +4,6 @@ How a coordinate becomes texels and weights is what "Texture Fetching" in NVIDIA
 Programming Guide says; the weights of a linear filter have 8 bits of fraction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -13,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from simt.core.findings import Finding, Stop
+from simt.core.findings import Finding
 from simt.core.masks import EMPTY, split
 from simt.ptx.memory import MemoryAccess
 
@@ -282,14 +280,10 @@ class TextureAccess(MemoryAccess):
             f"{', '.join([f'byte x = {index[0]}', *axes])}, out of bounds: it has {shape} texels "
             f"of {texels.pitches[0]} bytes{self.further(len(lanes))}"
         )
-        finding = Finding(
-            "out-of-bounds", self.here(), message, who, texels.name, index, count=len(lanes)
+        count = len(lanes)
+        self.pass_over(
+            Finding("out-of-bounds", self.here(), message, who, texels.name, index, count=count)
         )
-        if not self.findings.keep_going:
-            raise Stop(finding)
-        key = (finding.kind, finding.array, self.line)
-        if not self.findings.again(key, finding.count):
-            self.note(key, finding)
 
 
 def _all(conditions: tuple[Lanes, ...]) -> Lanes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 
 from simt.errors import KernelError
 from simt.programs.cuda import nvcc
@@ -44,10 +43,7 @@ class CudaProgram:
     def __enter__(self) -> CudaProgram:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    def __exit__(self, *error: object) -> None:
         self._folder.cleanup()
 
     def run(self, arguments: list[str], launches: Launches, *, captured: bool = False) -> int:
