@@ -130,7 +130,8 @@ NUMBERS = {
 def test_numbers_on_the_edge(kind: str) -> None:
     """Division by zero, shifts too far, negative remainders, NaN: as the machine has them.
 
-    Where a shift is by 2**32 or more, or a divisor is infinite or a quotient large, code of a GPU is not of one mind.
+    Only where a shift is by 2**32 or more, a divisor infinite or a quotient large may a GPU's code
+    give something else.
     """
     operations = OPERATIONS[kind].split("; ")
     lines = [f"    out[{k}, i] = {operation}" for k, operation in enumerate(operations)]
