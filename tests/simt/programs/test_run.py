@@ -127,7 +127,7 @@ def down(n):
 
 @cuda.jit
 def deep(a):
-    a[0] = down(3)
+    a[cuda.grid(1)] = down(cuda.grid(1))
 
 deep[1, 1](a)
 """
