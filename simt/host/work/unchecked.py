@@ -90,7 +90,7 @@ class UncheckedLaunches:
             return []
         self._warned = True
         message = (
-            f"{self.program.source.name} ran as compiled code, and nobody has looked for races "
+            f"{self.program.source.name} ran as machine code, and nobody has looked for races "
             "or uninitialized reads: a launch of these shapes has never been checked"
         )
         return [Finding("unchecked", None, message)]
