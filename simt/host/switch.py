@@ -19,6 +19,14 @@ from simt.host.stand_in import counterpart, runs_as_a_user
 __all__ = ["Replacement", "replace_numba_cuda", "tell_of_the_successor"]
 
 
+# those of its `cuda.jit` that change how code is made or printed
+_SUCCESSORS_OPTIONS = (
+    "abi", "capi", "chip", "dump", "dump_ast", "dump_ast_after_all", "dump_cubin", "dump_llvmir",
+    "dump_mlir", "dump_numba_ir", "dump_ptx", "features", "opt_level", "print_after_all",
+    "print_before_all", "ptxas_options",
+)  # fmt: skip
+
+
 class Replacement:
     """`numba.cuda` replaced by the machine until `undo()`, or to the end of a `with` block."""
 
@@ -120,7 +128,10 @@ def _numbas_name(name: str, importer: str | None) -> str:
 
 @functools.cache
 def tell_of_the_successor() -> None:
-    """Says, once, what the name of numba-cuda's successor stands for."""
+    """Says, once, what the name of numba-cuda's successor stands for; takes its options, too."""
+    from simt.host.overloads import OPTIONS  # with what the machine is made of
+
+    OPTIONS.update(_SUCCESSORS_OPTIONS)
     message = "numba_cuda_mlir is the SIMT machine here, which has what it shares with numba.cuda"
     warnings.warn(message, stacklevel=4)
 

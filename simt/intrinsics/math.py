@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simt.core.arithmetic import BINARY
+from simt.core.arithmetic import BINARY, COMPARE, UNARY
 from simt.core.memory import View
 from simt.core.registry import Intrinsic, converter, function, intrinsic
 from simt.core.resolution import choose
@@ -183,10 +183,11 @@ def _register_math(home: Any, tables: dict[str, dict[str, Any]]) -> None:
 
 
 def _register_operators() -> None:
+    operations = BINARY | COMPARE | UNARY
     for operate, name in _OPERATORS.items():
 
-        def combine(m: Machine, a: Value, b: Value, _name: str = name) -> Value:
-            return BINARY[_name](a, b)
+        def combine(m: Machine, *values: Value, _name: str = name) -> Value:
+            return operations[_name](*values)
 
         function(getattr(operator, operate))(combine)
 
@@ -194,7 +195,8 @@ def _register_operators() -> None:
 _OPERATORS = {
     "add": "Add", "sub": "Sub", "mul": "Mult", "truediv": "Div", "floordiv": "FloorDiv",
     "mod": "Mod", "pow": "Pow", "lshift": "LShift", "rshift": "RShift", "and_": "BitAnd",
-    "or_": "BitOr", "xor": "BitXor",
+    "or_": "BitOr", "xor": "BitXor", "eq": "Eq", "ne": "NotEq", "lt": "Lt", "le": "LtE", "gt": "Gt",
+    "ge": "GtE", "neg": "USub", "pos": "UAdd", "invert": "Invert", "not_": "Not",
 }  # fmt: skip
 
 

@@ -68,6 +68,19 @@ def test_numba_cudas_successor_is_the_machine_and_that_is_said_once(switched, so
     assert found["float32"] is found["types"].float32 is numba.float32
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_options_of_the_successor_for_its_compiler_are_taken(switched):
+    found = scope(
+        "from numba_cuda_mlir import cuda\n"
+        "@cuda.jit(dump=False, opt_level=2)\n"
+        "def fill(a):\n"
+        "    a[cuda.threadIdx.x] = 1\n"
+    )
+    a = np.zeros(2)
+    found["fill"][1, 2](a)
+    assert a.tolist() == [1, 1]
+
+
 def test_a_module_of_a_like_name_is_looked_for_where_it_is(switched):
     with pytest.raises(ModuleNotFoundError, match="numba_cuda_mlirs"):
         scope("import numba_cuda_mlirs")
