@@ -124,6 +124,8 @@ def _complex(m: Machine, real: Value = 0.0, imag: Value = None) -> Value:
 
 @function(abs)
 def _abs(m: Machine, value: Value) -> Value:
+    if dtype_of(value).kind == "m":
+        return normal(np.abs(value))
     return compute(magnitude, "b>b h>h i>i l>l B>B H>H I>I L>L e>e f>f d>d F>f D>d", value)
 
 

@@ -103,3 +103,13 @@ def operators_by_name(a, out):
     x = a[i]
     out[i] = 10 * operator.lt(x, 2) + 100 * operator.ge(x, 1)
     out[i] += operator.neg(x) + operator.invert(x) + operator.not_(x)
+
+
+@CASES.add(
+    (1, 6),
+    lambda r: (np.arange(-3, 3).astype("m8[h]"), np.zeros(6, "m8[h]")),
+    lambda a, out: (a, np.abs(a) - a),
+)
+def sizes_of_spans_of_time(a, out):
+    i = cuda.grid(1)
+    out[i] = abs(a[i]) - a[i]
