@@ -40,15 +40,14 @@ COPIED = (
 # torch is not there and Numba's own CUDA target takes the place of numba-cuda: the machine and a
 # notebook's answers have to do without
 TESTS = ("project", "simt", "gpulearn/judge/test_answers_in_cells.py")
-# random kernels and Numba's CPU compiler take long, and `make check` asks them; the
-# folders need a compiler of CUDA or numba-cuda
+# random kernels take long, and `make check` asks them; the folders need a compiler of CUDA or
+# numba-cuda
 LEFT_OUT = (
     "simt/conformance",
     "simt/cpp",
     "simt/programs",
     "simt/ptx",
     "simt/test_fuzz.py",
-    "simt/test_compiled.py",
     "simt/test_readme.py",  # names files of the checkout
 )
 OPTIONS = ("-n", "auto", "--dist", "worksteal", "-q", "-W", "error", "-p", "no:cacheprovider")

@@ -18,7 +18,7 @@ from simt.host.work.unchecked import UncheckedLaunches
 
 Options = Mapping[str, Any]
 # those that `cuda.jit` takes for kernels; here only debug, launch_bounds and link mean something
-_OPTIONS = {
+OPTIONS = {
     "cache", "debug", "device", "extensions", "fastmath", "forceinline", "inline", "launch_bounds",
     "lineinfo", "link", "lto", "max_registers", "opt", "shared_memory_carveout",
 }  # fmt: skip
@@ -148,9 +148,9 @@ class Overload:
         self.refused = refusal  # what Numba could compile and the machine cannot run
 
     def _check(self, options: Options) -> None:
-        unknown = sorted(options.keys() - _OPTIONS)
+        unknown = sorted(options.keys() - OPTIONS)
         if unknown:
-            allowed = ", ".join(sorted(_OPTIONS))
+            allowed = ", ".join(sorted(OPTIONS))
             message = f"cuda.jit has no option {unknown[0]}=; it has {allowed}"
             raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
         if options.get("device"):

@@ -103,9 +103,9 @@ def _set(setting: ContextVar[T], value: T) -> Iterator[None]:
 def unchecked() -> Iterator[None]:
     """Launches run faster, and do not look for races or uninitialized reads.
 
-    Indices are still checked: no launch ever writes out of bounds. A C++ kernel runs as machine
-    code. A Numba kernel on which the machine has spent a second is compiled, and says so unless
-    a checked launch of the same shapes has been clean. On a GPU nothing changes.
+    Indices are still checked: no launch ever writes out of an array. Kernels run as machine code,
+    a Numba kernel where `numba-cuda` and libNVVM are installed; it says so, unless a checked launch
+    of the same shapes has been clean. On a GPU nothing changes.
 
     >>> with unchecked():
     ...     checking()

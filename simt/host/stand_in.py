@@ -36,7 +36,12 @@ def runs_as_a_user(module: str) -> bool:
     for_users = ("numba.cuda.testing", "numba.cuda.tests")
     if f"{module}.".startswith(tuple(f"{name}." for name in for_users)):
         return True
-    return module.partition(".")[0] not in ("numba", "numba_cuda", *simt.internal)
+    return module.partition(".")[0] not in (
+        "numba",
+        "numba_cuda",
+        "numba_cuda_mlir",
+        *simt.internal,
+    )
 
 
 class StandIn(ModuleType):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import importlib
+import re
 import sys
 import warnings
 from types import ModuleType
@@ -14,6 +15,13 @@ from simt.core.source import remember_texts
 from simt.device import driver
 from simt.host.settings import set_replacing
 from simt.host.stand_in import counterpart, runs_as_a_user
+
+# those of its `cuda.jit` that change how code is made or printed
+_SUCCESSORS_OPTIONS = (
+    "abi", "capi", "chip", "dump", "dump_ast", "dump_ast_after_all", "dump_cubin", "dump_llvmir",
+    "dump_mlir", "dump_numba_ir", "dump_ptx", "features", "opt_level", "print_after_all",
+    "print_before_all", "ptxas_options",
+)  # fmt: skip
 
 
 class Replacement:
@@ -56,8 +64,9 @@ def replace_numba_cuda() -> Replacement:
     """Lets programs that were written for `numba.cuda` run on the SIMT machine, unchanged.
 
     From here on `from numba import cuda`, `import numba.cuda` and all their forms give the
-    machine, `numba.vectorize` and `numba.guvectorize` as well where `target="cuda"`. Numba for
-    the CPU stays what it is. Call it before those imports.
+    machine, `numba.vectorize` and `numba.guvectorize` as well where `target="cuda"`; so does
+    `from numba_cuda_mlir import cuda`, installed or not, and says so once. Numba for the CPU stays
+    what it is. Call it before those imports.
 
     Example:
         >>> with replace_numba_cuda() as replaced:
@@ -84,18 +93,37 @@ def _replace_import() -> tuple[Any, Any]:
 
     @functools.wraps(import_statement)
     def imported_by_statement(name: str, *rest: Any, **kwargs: Any) -> ModuleType:
-        module = import_statement(name, *rest, **kwargs)
-        importer = (rest[0] if rest else kwargs.get("globals")) or {}
-        return _module_for(importer.get("__name__"), module)
+        importer = ((rest[0] if rest else kwargs.get("globals")) or {}).get("__name__")
+        module = import_statement(_numbas_name(name, importer), *rest, **kwargs)
+        return _module_for(importer, module)
 
     @functools.wraps(import_module)
     def imported(name: str, package: str | None = None) -> ModuleType:
-        module = import_module(name, package)
-        return _module_for(sys._getframe(1).f_globals.get("__name__"), module)
+        importer = sys._getframe(1).f_globals.get("__name__")
+        return _module_for(importer, import_module(_numbas_name(name, importer), package))
 
     _forget_what_runs_as_a_user()
     builtins.__import__, importlib.import_module = imported_by_statement, imported
     return before
+
+
+def _numbas_name(name: str, importer: str | None) -> str:
+    """What a module is called in Numba: the successor of numba-cuda has the same under its name."""
+    found = re.match(r"numba_cuda_mlir(\.numba_cuda)?(?=\.|$)", name)
+    if found is None or not runs_as_a_user(importer or ""):
+        return name
+    tell_of_the_successor()
+    return "numba" + ".cuda" * (found[1] is not None) + name[found.end() :]
+
+
+@functools.cache
+def tell_of_the_successor() -> None:
+    """Says, once, what the name of numba-cuda's successor stands for; takes its options, too."""
+    from simt.host.overloads import OPTIONS  # with what the machine is made of
+
+    OPTIONS.update(_SUCCESSORS_OPTIONS)
+    message = "numba_cuda_mlir is the SIMT machine here, which has what it shares with numba.cuda"
+    warnings.warn(message, stacklevel=4)
 
 
 def _module_for(importer: str | None, module: ModuleType) -> ModuleType:

@@ -172,10 +172,15 @@ def _tuple(m: Machine, value: Any = ()) -> Any:
     raise m.stop("unsupported", "tuple() of something that is not a tuple")
 
 
-_ABSOLUTE = "b>b h>h i>i l>l B>B H>H I>I L>L e>e f>f d>d F>f D>d"
+def _absolute(m: Machine, value: Value) -> Value:
+    if dtype_of(value).kind == "m":
+        return normal(np.abs(value))
+    return compute(magnitude, "b>b h>h i>i l>l B>B H>H I>I L>L e>e f>f d>d F>f D>d", value)
+
+
 _EXPRESSIONS: dict[Any, Callable[..., Any]] = {
     bool: lambda m, value=False: truth(value),
-    abs: lambda m, value: compute(magnitude, _ABSOLUTE, value),
+    abs: _absolute,
     slice: lambda m, *bounds: slice(*bounds),
     ord: lambda m, letter: ord(letter),
     np.size: lambda m, array: array.size,

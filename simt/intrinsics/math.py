@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simt.core.arithmetic import BINARY
+from simt.core.arithmetic import BINARY, COMPARE, UNARY
 from simt.core.memory import View
 from simt.core.registry import Intrinsic, converter, function, intrinsic
 from simt.core.resolution import choose
@@ -176,7 +176,8 @@ def _register_math(home: Any, tables: dict[str, dict[str, Any]]) -> None:
 _OPERATORS = {
     "add": "Add", "sub": "Sub", "mul": "Mult", "truediv": "Div", "floordiv": "FloorDiv",
     "mod": "Mod", "pow": "Pow", "lshift": "LShift", "rshift": "RShift", "and_": "BitAnd",
-    "or_": "BitOr", "xor": "BitXor",
+    "or_": "BitOr", "xor": "BitXor", "eq": "Eq", "ne": "NotEq", "lt": "Lt", "le": "LtE", "gt": "Gt",
+    "ge": "GtE", "neg": "USub", "pos": "UAdd", "invert": "Invert", "not_": "Not",
 }  # fmt: skip
 
 
@@ -273,5 +274,6 @@ def cbrt(m: Machine, value: Value) -> Value:
 
 _register_math(math, _MATH)
 _register_math(cmath, _CMATH)
+_RUN = BINARY | COMPARE | UNARY
 for _operator, _name in _OPERATORS.items():
-    function(getattr(operator, _operator))(lambda m, a, b, _name=_name: BINARY[_name](a, b))
+    function(getattr(operator, _operator))(lambda m, *values, _name=_name: _RUN[_name](*values))

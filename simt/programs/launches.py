@@ -34,7 +34,8 @@ class Launches:
         self.keep(kernel, report)
         file = getattr(getattr(kernel, "__code__", None), "co_filename", "")
         for finding in report.findings:
-            self.add(file, finding)
+            if finding.kind != "unchecked":  # which is what the program asked for
+                self.add(file, finding)
 
     def keep(self, kernel: Any, report: Report) -> None:
         """The report of a launch, of which there is one for each kernel."""

@@ -29,7 +29,7 @@ Run = Callable[..., Any]
 UNSET = "to which nothing was assigned"
 NO_TYPE = "it is not set"  # Numba drops its only assignment: the compiler may take any value
 LEFT = "returned before this barrier"
-FAST = "ran as compiled code"
+FAST = "ran as machine code"
 
 
 def _xray(kernel: Any, grid: Any, block: Any, *args: Any) -> None:

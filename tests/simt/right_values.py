@@ -1,5 +1,7 @@
 """Right kernels about numbers and flow: loops, device functions, types. No finding."""
 
+import operator
+
 import numpy as np
 
 from simt import cuda
@@ -89,3 +91,25 @@ def bit_tricks(a, out):
 def float64_that_is_meant(a, out):
     i = cuda.grid(1)
     out[i] = a[i] * 0.5 + 1.0
+
+
+@CASES.add(
+    (1, 8),
+    lambda r: (np.arange(8) - 3, zeros(8, kind=np.int64)),
+    lambda a, out: (a, [10 * (x < 2) + 100 * (x >= 1) - x + ~x + (not x) for x in a]),
+)
+def operators_by_name(a, out):
+    i = cuda.grid(1)
+    x = a[i]
+    out[i] = 10 * operator.lt(x, 2) + 100 * operator.ge(x, 1)
+    out[i] += operator.neg(x) + operator.invert(x) + operator.not_(x)
+
+
+@CASES.add(
+    (1, 6),
+    lambda r: (np.arange(-3, 3).astype("m8[h]"), np.zeros(6, "m8[h]")),
+    lambda a, out: (a, np.abs(a) - a),
+)
+def sizes_of_spans_of_time(a, out):
+    i = cuda.grid(1)
+    out[i] = abs(a[i]) - a[i]

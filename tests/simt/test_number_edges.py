@@ -110,7 +110,15 @@ def test_wherever_a_kernel_converts(source: Any) -> None:
     for n, kind in enumerate(KINDS):
         wide = "narrow" if kind.itemsize == 1 else "explicit"  # machine code keeps 16 bits of it
         lines += [f"o{n}[i] = a[i]", f"{wide}[{n}, i] = numba.int64(np.{kind}(a[i]))"]
-    names = ["narrow", "explicit", "whole64", "scaled", "record", *(f"o{n}" for n in range(len(KINDS))), "a"]
+    names = [
+        "narrow",
+        "explicit",
+        "whole64",
+        "scaled",
+        "record",
+        *(f"o{n}" for n in range(len(KINDS))),
+        "a",
+    ]
     arrays = narrow, explicit, whole64, scaled, record, *outs, a
     ran("\n".join(lines), *arrays, names=names, free=1)
 

@@ -348,6 +348,6 @@ def test_a_loop_that_waits_says_which_threads_might_end_it_on_a_gpu(
 def test_one_thread_of_each_block_takes_a_lock(way: Any) -> None:
     lock = np.zeros(1, np.int32)
     with way(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*ran as compiled code")
+        warnings.filterwarnings("ignore", message=".*ran as machine code")
         launch(lock_of_a_warp, 3, 1, lock)
     assert lock[0] == 0

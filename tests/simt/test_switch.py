@@ -5,11 +5,12 @@ import importlib
 import subprocess
 import sys
 
+import numba
 import numpy as np
 import pytest
 
 import simt
-from simt.host import api
+from simt.host import api, switch
 
 NUMBA_CUDA_INSTALLED = importlib.util.find_spec("numba_cuda") is not None
 
@@ -45,6 +46,44 @@ IMPORTS = [
 @pytest.mark.parametrize("source", IMPORTS)
 def test_every_import_of_the_module_gives_the_machine(switched, source):
     assert scope(source)["cuda"] is api
+
+
+SUCCESSOR = [
+    "from numba_cuda_mlir import cuda",
+    "import numba_cuda_mlir; cuda = numba_cuda_mlir.cuda",
+    "import numba_cuda_mlir.cuda as cuda",
+    "import importlib; cuda = importlib.import_module('numba_cuda_mlir.cuda')",
+    "import numba_cuda_mlir.cuda.random, numba_cuda_mlir as nb; cuda = nb.cuda",
+]
+
+
+@pytest.mark.parametrize("source", SUCCESSOR)
+def test_numba_cudas_successor_is_the_machine_and_that_is_said_once(switched, source):
+    switch.tell_of_the_successor.cache_clear()
+    with pytest.warns(UserWarning, match="^numba_cuda_mlir is the SIMT machine here") as told:
+        assert scope(source)["cuda"] is api
+    assert [w.filename for w in told] == ["<a program>"]
+    found = scope("from numba_cuda_mlir.numba_cuda.types import float32\n"
+                  "from numba_cuda_mlir import types\n")  # fmt: skip
+    assert found["float32"] is found["types"].float32 is numba.float32
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_options_of_the_successor_for_its_compiler_are_taken(switched):
+    found = scope(
+        "from numba_cuda_mlir import cuda\n"
+        "@cuda.jit(dump=False, opt_level=2)\n"
+        "def fill(a):\n"
+        "    a[cuda.threadIdx.x] = 1\n"
+    )
+    a = np.zeros(2)
+    found["fill"][1, 2](a)
+    assert a.tolist() == [1, 1]
+
+
+def test_a_module_of_a_like_name_is_looked_for_where_it_is(switched):
+    with pytest.raises(ModuleNotFoundError, match="numba_cuda_mlirs"):
+        scope("import numba_cuda_mlirs")
 
 
 def test_names_of_the_module_are_the_machines(switched):

@@ -37,7 +37,7 @@ LEFT = {
 def unchecked():
     """Unchecked launches, without the sentence that nothing has been checked."""
     with simt.unchecked(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*ran as compiled code")
+        warnings.filterwarnings("ignore", message=".*ran as machine code")
         yield
 
 
@@ -130,7 +130,8 @@ NUMBERS = {
 def test_numbers_on_the_edge(kind: str) -> None:
     """Division by zero, shifts too far, negative remainders, NaN: as the machine has them.
 
-    Where a shift is by 2**32 or more, or a divisor is infinite or a quotient large, code of a GPU is not of one mind.
+    Only where a shift is by 2**32 or more, a divisor infinite or a quotient large may a GPU's code
+    give something else.
     """
     operations = OPERATIONS[kind].split("; ")
     lines = [f"    out[{k}, i] = {operation}" for k, operation in enumerate(operations)]
@@ -323,7 +324,7 @@ def test_that_nothing_has_been_checked_is_said_once() -> None:
     kernel = cuda.jit(shifted)
     a, out = np.arange(32.0), np.zeros(32)
     with simt.unchecked():
-        with pytest.warns(SimtWarning, match="shifted ran as compiled code"):
+        with pytest.warns(SimtWarning, match="shifted ran as machine code"):
             launch(kernel, 1, 16, a, out, 0)
         launch(kernel, 1, 16, a, out, 0)  # a warning would be an error
 
@@ -334,7 +335,7 @@ def test_nothing_is_said_after_a_checked_launch_of_the_same_shapes() -> None:
     launch(kernel, 1, 16, a, out, 0)
     with simt.unchecked():
         launch(kernel, 1, 16, a, out, 0)
-        with pytest.warns(SimtWarning, match="shifted ran as compiled code"):
+        with pytest.warns(SimtWarning, match="shifted ran as machine code"):
             launch(kernel, 2, 16, a, out, 0)
     assert is_native(kernel)
 

@@ -1,4 +1,4 @@
-"""Kernels in C++ as machine code against the same loops, compiled by `c++ -O2` for one core."""
+"""Kernels as machine code against the same loops, compiled by `c++ -O2` for one core."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ import numpy as np
 __all__ = ["BOUNDS", "native"]
 
 # times as long as the loops, at most; seconds of a first launch, and of one whose code is kept
-BOUNDS = {"tiled": 3.0, "saxpy": 2.0, "mandelbrot": 3.0, "first": 1.0, "kept": 0.1}
+BOUNDS = {
+    "tiled": 3.0, "tiled in Numba": 3.0, "saxpy": 2.0, "mandelbrot": 3.0, "first": 1.0, "kept": 0.1,
+}  # fmt: skip
 SIDE, COUNT, PIXELS, TURNS = 1024, 10**7, 2048, 200
 ORBIT = """
   float cx = -2.0f + 3.0f * px / n, cy = -1.5f + 3.0f * py / n, x = 0, y = 0;
@@ -84,10 +87,36 @@ extern "C" void mandelbrot(int n, int limit, int* out) {{
 FIRST = "from tools.bench.native import first; first()"
 
 
+def in_numba() -> Any:
+    """The tiled product as a kernel of Numba's."""
+    from numba import float32
+
+    from gpulearn import cuda
+
+    @cuda.jit  # type: ignore[untyped-decorator]
+    def tiled(n: Any, a: Any, b: Any, c: Any) -> None:
+        s = cuda.shared.array((16, 16), float32)
+        t = cuda.shared.array((16, 16), float32)
+        x, y = cuda.grid(2)
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        total = float32(0)
+        for k in range(n // 16):
+            s[ty, tx] = a[y, k * 16 + tx]
+            t[ty, tx] = b[k * 16 + ty, x]
+            cuda.syncthreads()
+            for j in range(16):
+                total += s[ty, j] * t[j, tx]
+            cuda.syncthreads()
+        c[y, x] = total
+
+    return tiled
+
+
 def native(runs: int = 5) -> dict[str, float]:
     """What `BOUNDS` bounds, medians of ratios; nothing where a compiler is missing."""
     import gpulearn as gl
     from simt.cpp.compiler import compiler_fault
+    from simt.numba_ptx.codegen import compiler_fault as numba_fault
 
     compiler = shutil.which("c++")
     if compiler is None or compiler_fault() is not None:
@@ -102,7 +131,10 @@ def native(runs: int = 5) -> dict[str, float]:
         "saxpy": ((blocks, 256), (COUNT, np.float32(0.5), x, y)),
         "mandelbrot": ((pixels, (16, 16)), (PIXELS, TURNS, np.zeros((PIXELS, PIXELS), np.int32))),
     }
-    with tempfile.TemporaryDirectory() as name, gl.unchecked():
+    if numba_fault() is None:
+        calls["tiled in Numba"] = calls["tiled"]
+    with tempfile.TemporaryDirectory() as name, gl.unchecked(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nothing is checked here
         source, library = Path(name) / "loops.cpp", Path(name) / "loops.so"
         source.write_text(LOOPS)
         command = [compiler, "-O2", "-shared", "-fPIC", "-o", str(library), str(source)]
@@ -112,7 +144,8 @@ def native(runs: int = 5) -> dict[str, float]:
         for kernel, (shape, args) in calls.items():
             there = [gl.cuda.to_device(v) if isinstance(v, np.ndarray) else v for v in args]
             here = [_as_c(v) for v in args]
-            launch, loop = kernels[kernel][shape], getattr(loops, kernel)
+            known = in_numba() if kernel == "tiled in Numba" else kernels[kernel]
+            launch, loop = known[shape], getattr(loops, kernel.partition(" ")[0])
             launch(*there)
             loop(*here)
             times = [_seconds(lambda: launch(*there)) / _seconds(lambda: loop(*here))  # noqa: B023

@@ -16,9 +16,7 @@ import subprocess
 import sys
 import textwrap
 import time
-import warnings
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +30,6 @@ TILE = 16
 SIZE = 128
 TARGETS = {"unchecked": 1_500, "plain": 800, "xray": 500}
 LARGE = 1024
-COMPILED = {"naive": 1.5, "tiled": 3.0}  # times as long as a scalar CPU loop, at most
 CPP = {"plain": (0.15, 4), "xray": (0.3, 3)}  # seconds, and times as long as Numba's, at most
 
 _KERNELS = """
@@ -64,15 +61,6 @@ def matmul(a, b, c):
             total += sa[ty, k] * sb[k, tx]
         cuda.syncthreads()
     c[y, x] = total
-
-@cuda.jit
-def naive(a, b, c):
-    x, y = cuda.grid(2)
-    if y < c.shape[0] and x < c.shape[1]:
-        total = float32(0)
-        for k in range(a.shape[1]):
-            total += a[y, k] * b[k, x]
-        c[y, x] = total
 
 @cuda.jit
 def saxpy(k, x, y):
@@ -193,33 +181,14 @@ class _Bench:
         seconds, megabytes = self.fresh(_LARGE.format(matmul=matmul, n=n))
         return seconds, megabytes
 
-    def compiled(self) -> dict[str, float]:
-        """Of large products by compiled code, how many times as long they take as a CPU loop.
-
-        Medians of ratios: other work on this computer slows down both alike. `plain` is the
-        seconds of the checked launch of the tiled one, on the machine.
-        """
-        import gpulearn as gl
+    def plain(self) -> float:
+        """Seconds of a checked launch of a large tiled product."""
         from gpulearn import cuda
 
         kernels = self.kernels()
-        a, b, c = kernels.matrices(LARGE)
-        arrays = [cuda.to_device(m) for m in (a, b, c)]
+        arrays = [cuda.to_device(m) for m in kernels.matrices(LARGE)]
         shape = (LARGE // TILE, LARGE // TILE), (TILE, TILE)
-        loop = _scalar_loop()
-        loop(a[:1], b, c[:1])
-        plain = seconds(lambda: kernels.matmul[shape](*arrays))
-        ratios: dict[str, list[float]] = {name: [] for name in COMPILED}
-        with gl.unchecked(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the naive one has not been checked
-            for _ in range(4):
-                alone = seconds(lambda: loop(a, b, c))
-                for name, kernel in (("naive", kernels.naive), ("tiled", kernels.matmul)):
-                    ratios[name].append(seconds(partial(kernel[shape], *arrays)) / alone)
-                    np.testing.assert_array_equal(arrays[2].copy_to_host(), c)
-        # the first launches are the machine's, and the compiler's
-        medians = {name: statistics.median(times[1:]) for name, times in ratios.items()}
-        return {**medians, "plain": plain}
+        return seconds(lambda: kernels.matmul[shape](*arrays))
 
     def cpp(self) -> dict[str, float]:
         """Median seconds of CUDA C++ on the machine; none where its compiler is not installed."""
@@ -366,14 +335,11 @@ def main(arguments: list[str] | None = None) -> int:
     row("first launch in a fresh process, with all imports", first, "s", "< 1.5", first < 1.5)
     alone = bench.first_launch(_FIRST_ALONE)
     row("first launch where Numba is imported", alone, "s", "≤ 0.5", alone <= 0.5)
-    large = bench.compiled()
-    for name, most in COMPILED.items():
-        row(f"{name} product {LARGE}², unchecked, against the loop", large[name], "x",
-            f"≤ {most}", large[name] <= most)  # fmt: skip
-    row(f"plain, tiled matmul {LARGE}²", large["plain"], "s", "< 4", large["plain"] < 4)
+    plain = bench.plain()
+    row(f"plain, tiled matmul {LARGE}²", plain, "s", "< 4", plain < 4)
     for name, value in native().items():
         unit = "s" if name in ("first", "kept") else "x"
-        row(f"C++ as machine code, {name}", value, unit, f"≤ {BOUNDS[name]}", value <= BOUNDS[name])
+        row(f"as machine code, {name}", value, unit, f"≤ {BOUNDS[name]}", value <= BOUNDS[name])
     for n in (10**4, 10**5, 10**6, 10**7):
         seconds, megabytes = bench.large(matmul=False, n=n)
         last = n == 10**7

@@ -55,7 +55,7 @@ def test_an_unchecked_launch_gives_what_numpy_says(name):
     kernel = cuda.jit(example.kernel.py_func)  # the package's own stays as it was
     there = example.arguments()
     with gl.unchecked(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*ran as compiled code")
+        warnings.filterwarnings("ignore", message=".*ran as machine code")
         kernel[example.shape](*there)
     example.check(there)
     (overload,) = kernel.overloads.values()

@@ -104,6 +104,7 @@ def test_the_exit_status_is_the_programs_own_unless_findings_decide(run):
     assert (done.returncode, done.stderr) == (1, "no data\n")
 
 
+@pytest.mark.usefixtures("_compiler")
 def test_without_checks_no_race_is_looked_for(run):
     done = run("racy[2, 32](a)", options=["--fast", "--sanitize"])
     assert (done.returncode, done.stderr) == (0, "")
@@ -119,14 +120,29 @@ sum_all[1, 1](a)
 sum_all[1, 1](a)
 print(a.copy_to_host()[0])
 """
+CALLING = """
+@cuda.jit(device=True)
+def down(n):
+    if n <= 0:
+        return 0
+    return 1 + down(n - 1)
+
+@cuda.jit
+def deep(a):
+    a[cuda.grid(1)] = down(cuda.grid(1))
+
+deep[1, 1](a)
+"""
 
 
-def test_a_long_launch_without_checks_is_compiled_and_that_nothing_was_checked_is_said(run):
-    done = run(LOOPING, options=["--fast"])
+@pytest.mark.usefixtures("_compiler")
+def test_a_kernel_that_is_no_machine_code_is_named_at_the_end(run):
+    done = run(LOOPING + CALLING, options=["--fast"])
     assert done.stdout.splitlines()[-1] == str(float(2 * sum(i % 7 for i in range(3_000_000))))
-    words = "program.py: sum_all ran as compiled code, and nobody has looked for races"
     assert (done.returncode, done.stderr.count("\n")) == (0, 1)
-    assert done.stderr.startswith(words)
+    assert done.stderr.startswith(
+        "deep did not run as machine code, and is slow: a device function"
+    )
 
 
 def test_reports_are_written_of_every_kernel(tmp_path, run):

@@ -76,6 +76,9 @@ def test_comparisons_beside_a_nan_and_conversions_beyond_the_ends() -> None:
         "num": [1, 0],
     }.items():
         assert compare(("setp", word, "f32"))(a, b).tolist() == said
+    zeros = np.array([0.0, -0.0, 0.0, math.nan]), np.array([-0.0, 0.0, math.nan, -0.0])
+    for name, signs in {"min": [1, 1, 0, 1], "max": [0, 0, 0, 1]}.items():
+        assert np.signbit(compute((name, "f64"), [*zeros])).tolist() == signs
     far = np.array([1e20, -1e20, math.nan, -1.7, 2.5])
     with np.errstate(all="ignore"):
         cut = convert(("cvt", "rzi", "s32", "f64"))(far).tolist()

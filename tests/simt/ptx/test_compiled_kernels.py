@@ -7,7 +7,7 @@ import simt
 from simt import cuda
 from simt.cpp import cpp
 from simt.errors import MissingPackage
-from simt.numba_ptx import kernel as compiled_kernel
+from simt.numba_ptx import codegen
 from simt.report.report import Report
 
 
@@ -109,7 +109,7 @@ def test_arguments_are_what_the_signature_says() -> None:
 def test_without_the_compiler_one_sentence_says_what_brings_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(compiled_kernel, "linker_fault", lambda: "no nvJitLink here")
+    monkeypatch.setattr(codegen, "linker_fault", lambda: "no nvJitLink here")
     with pytest.raises(MissingPackage, match=r"^compiled=True shows the compiler's work: no nvJ"):
         simt.xray(reverse, compiled=True)
 
