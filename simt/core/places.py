@@ -1,5 +1,7 @@
 """Places in a program: the line that asks for an operation, and what it calls its arrays."""
 
+from __future__ import annotations
+
 import linecache
 import re
 import sys

@@ -3,6 +3,8 @@
 Nothing but the standard library is needed.
 """
 
+from __future__ import annotations
+
 import ctypes
 import sys
 from dataclasses import dataclass

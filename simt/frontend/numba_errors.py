@@ -4,6 +4,8 @@
 of anything else, the first line of Numba's message that says something.
 """
 
+from __future__ import annotations
+
 import inspect
 import math
 import re

@@ -1,5 +1,7 @@
 """Ufuncs: `vectorize` writes the kernel that applies a function of numbers to arrays."""
 
+from __future__ import annotations
+
 import math
 import warnings
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """Integer intrinsics: counting and reversing bits."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

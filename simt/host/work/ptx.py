@@ -1,5 +1,7 @@
 """A launch of PTX on the SIMT machine: the same observers, findings and report as Numba kernels."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 

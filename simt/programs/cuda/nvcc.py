@@ -1,5 +1,7 @@
 """NVIDIA's compiler nvcc and the runtime library that takes the place of NVIDIA's."""
 
+from __future__ import annotations
+
 import functools
 import hashlib
 import importlib.util

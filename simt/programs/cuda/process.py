@@ -1,5 +1,7 @@
 """A CUDA program as a process of its own, whose requests are answered here."""
 
+from __future__ import annotations
+
 import os
 import selectors
 import signal
