@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from simt.ptx.native.emitter import NotNative, bits_of
-from simt.ptx.parse import Function, Instruction, is_register, names, space_of
+from simt.ptx.parse import Function, Instruction, is_register, names, parse, space_of
 from simt.ptx.program import PtxProgram
 
 __all__ = ["YIELD", "Flat", "flattened"]
@@ -18,6 +19,31 @@ __all__ = ["YIELD", "Flat", "flattened"]
 FAULT = Instruction(("trap",), ())  # the executor carries out who comes there
 YIELD = Instruction(("yield",), ())  # lets the others of the block go on
 WORD = re.compile(r"%?[\w$]+")
+# functions of the CUDA runtime: each block's first thread counts the blocks that have come
+SYSTEM = """
+.func (.param .b64 handle) cudaCGGetIntrinsicHandle(.param .b32 scope) { ret; }
+.func (.param .b32 error) cudaCGSynchronize(.param .b64 handle, .param .b32 flags) {
+  .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<2>;
+  bar.sync 0;
+  mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %tid.z;
+  or.b32 %r1, %r1, %r2; or.b32 %r1, %r1, %r3;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra $BEHIND;
+  mov.u32 %r2, %envreg2; mov.u32 %r3, %envreg1; mov.b64 %rd1, <%r2, %r3>;
+  mov.u32 %r4, %nctaid.x; mov.u32 %r5, %nctaid.y; mov.u32 %r6, %nctaid.z;
+  mul.lo.u32 %r4, %r4, %r5; mul.lo.u32 %r4, %r4, %r6;
+  atom.global.add.u32 %r5, [%rd1], 1;
+  div.u32 %r5, %r5, %r4;
+$WAIT:
+  ld.volatile.global.u32 %r6, [%rd1];
+  div.u32 %r6, %r6, %r4;
+  setp.eq.u32 %p2, %r5, %r6;
+  @%p2 bra $WAIT;
+$BEHIND:
+  bar.sync 0;
+  ret;
+}
+"""
 MAX_INSTRUCTIONS = 20_000
 
 
@@ -49,7 +75,8 @@ def flattened(program: PtxProgram) -> Flat:
 
 class _Copies:
     def __init__(self, program: PtxProgram, flat: Flat) -> None:
-        self._functions, self._flat, self._count = program.module.functions, flat, 0
+        self._functions = _system() | program.module.functions
+        self._flat, self._count = flat, 0
         self._own = {p.name for p in program.function.params}
         self.given: set[str] = set()  # registers that stand for what is handed over
         self.taken: set[str] = set()
@@ -142,6 +169,11 @@ class _Copies:
         inner = {p.name: place(a) for p, a in zip(callee.params, arguments, strict=True)}
         inner |= {r: place(a) for r, a in zip(callee.results, results, strict=False)}
         self.add(callee, f"$${self._count}", inner, inside)
+
+
+@cache
+def _system() -> dict[str, Function]:
+    return parse(SYSTEM).functions
 
 
 def _turns(function: Function) -> set[int]:

@@ -22,7 +22,7 @@ from simt.ptx.machine import PtxMachine
 from simt.ptx.native.build import compiled
 from simt.ptx.native.emitter import NotNative
 from simt.ptx.native.scheduler import MASKS, Kernel
-from simt.ptx.native.translator import FAULTS, FRAME
+from simt.ptx.native.translator import FAULTS, FRAME, OWN, SAID
 from simt.ptx.program import LaunchMemory, PtxProgram
 
 __all__ = ["launch_native", "left_to_executor"]
@@ -46,8 +46,8 @@ def launch_native(
     """
     native = program.native
     try:
-        if "left" in native or program.cooperative:
-            raise NotNative(native.get("left", "its whole grid waits"))
+        if "left" in native:
+            raise NotNative(native["left"])
         code = _code(program, block, even=True)
         common = _Common(program, code.kernel, values)
         if not common.even:
@@ -127,11 +127,13 @@ class _Code:
     ) -> tuple[int, list[int]]:
         """A launch: 0 or the number of a fault, and the blocks of which something is to be told."""
         kernel = self.kernel
-        if kernel.sizes["shared"] + dynamic > program.most_shared or (
-            kernel.sizes["local"] > limits.MAX_LOCAL
+        blocks, threads = math.prod(grid), math.prod(block)
+        if (
+            kernel.sizes["shared"] + dynamic > program.most_shared
+            or kernel.sizes["local"] > limits.MAX_LOCAL
+            or (kernel.together and blocks > limits.MULTIPROCESSORS * limits.resident(threads))
         ):
             return FAULTS["memory"], []
-        blocks, threads = math.prod(grid), math.prod(block)
         alone = kernel.in_order or blocks * threads < FEW
         workers = 1 if alone else min(cores(), blocks)
         share = blocks if alone else max(1, blocks // (workers * SHARES_EACH))
@@ -176,6 +178,10 @@ class _Common:
         every = {
             a.address: a for space in ("global", "const") for a in memory.tables[space].values()
         }
+        self.grid = 0
+        if kernel.together:
+            word = Allocation("global", np.zeros(16, np.uint8))
+            self.grid, every[word.address] = word.address, word
         rows = [_row(every[address]) for address in sorted(every)]
         self.count = len(rows)
         self.table = np.array([*rows, (0, 0, 0, 0)], np.uint64)
@@ -225,12 +231,15 @@ class _Frame:
         threads = kernel.threads
         whole, each = -(-threads // 32) * 32, threads if kernel.points else 1
         sizes = {
+            "published": 8 * 32, "caches": 32 * kernel.caches,
             "shared": kernel.sizes["shared"] + aligned(dynamic) + 16,
             "local": kernel.sizes["local"] * each, "state": kernel.state_bytes * each,
             "points": 4 * whole, "warps": 4 * 32 * len(MASKS), "values": 8 * whole,
-            "masks": 4 * whole, "published": 8 * 32, "caches": 32 * kernel.caches,
+            "masks": 4 * whole, "said": 4 * len(SAID),
         }  # fmt: skip
-        self.memory = np.zeros(sum(map(aligned, sizes.values())) + 64, np.uint8)
+        own = sum(aligned(sizes[name]) for name in OWN)
+        further = own * (math.prod(grid) - 1) if kernel.together else 0
+        self.memory = np.zeros(sum(map(aligned, sizes.values())) + further + 64, np.uint8)
         self.common = common
         place, words = -(-self.memory.ctypes.data // 64) * 64, dict.fromkeys(FRAME, 0)
         for name, size in sizes.items():
@@ -240,7 +249,8 @@ class _Frame:
             words.update({letter + axis: n for axis, n in zip("xyz", shape, strict=True)})
         self.spaces = _spaces(kernel, dynamic)
         words |= {
-            "noted": -1, "block": -1, "threads": threads, "dynamic": dynamic,
+            "noted": -1, "block": -1, "threads": threads, "dynamic": dynamic, "own": own,
+            "grid": common.grid,
             "count": common.count, "tids": common.tids.ctypes.data,
             "table": common.table.ctypes.data, "slots": common.slots.ctypes.data,
             "addresses": common.addresses.ctypes.data,

@@ -2,13 +2,14 @@
 
 Where no thread waits for another, a block is a loop over its threads. Else the threads of a warp
 run to their next points one after the other. An operation of the warp takes place when all lanes
-that its mask names have come to it, a barrier when all threads of the block have.
+that its mask names have come to it, a barrier when all threads of the block have. The blocks of a
+cooperative launch all have begun before one goes on for the second time.
 """
 
 from __future__ import annotations
 
 from simt.ptx.memory import LOCAL_BITS, POISON
-from simt.ptx.native.translator import BARRIER, FAULTS, FRAME, TURN, WARP, Translator
+from simt.ptx.native.translator import BARRIER, FAULTS, FRAME, OWN, SAID, TURN, WARP, Translator
 from simt.ptx.parse import WINDOWS
 from simt.ptx.program import PtxProgram
 
@@ -22,7 +23,7 @@ MOST_COPIED = 5_000  # instructions of the loops that follow each point of a ker
 RUN = "define i64 @run(ptr noalias %frame, i64 %first, i64 %last) {\nentry:"
 LOOPS = """define internal i64 @threads(
   ptr noalias %frame, i32 %ctaid.x, i32 %ctaid.y, i32 %ctaid.z, ptr noalias %shared,
-  ptr noalias %F.local, ptr noalias %F.state, ptr noalias %said, i32 %phase, i1 %skips
+  ptr noalias %F.local, ptr noalias %F.state, ptr noalias %F.said, i32 %phase, i1 %skips
 ) {
 entry:"""
 # goes on where an access of %size bytes at %offset of %whole bytes is inside, and aligned
@@ -184,12 +185,11 @@ class Kernel(Translator):
     ) -> None:
         super().__init__(program, block, even=even)
         functions = [PRELUDE]
-        warps = bool({WARP, TURN} & {*self.kinds})
-        if not warps:
+        if not self.warps:
             self._loops()
-            functions.append(self._function(LOOPS))
-        self._blocks(warps=warps)
-        functions.append(self._function(RUN, ("shared", "local", "state")))
+            functions.append(self._function(LOOPS, ("shared", "local", "state", "said")))
+        self._blocks()
+        functions.append(self._function(RUN))
         functions += [
             FUNCTION.format(
                 name=f"simt_{name}_{kind}", function=name, kind=kind,
@@ -199,22 +199,18 @@ class Kernel(Translator):
         ]  # fmt: skip
         self.text = "\n".join([*functions, '!1 = !{!"branch_weights", i32 1, i32 100000}', ""])
 
-    def _function(self, head: str, further: tuple[str, ...] = ()) -> str:
-        """What has been written since the last as a function; `further` words it has to look up."""
+    def _function(self, head: str, given: tuple[str, ...] = ()) -> str:
+        """What has been written since the last as a function; `given` words are its parameters."""
         lines = ["%point = alloca i32", "%yes = alloca i32", "%here = alloca i32"]
         for k, name in enumerate(FRAME):
-            if name in ("shared", "local", "state") and name not in further:
-                continue
-            kind = "ptr" if k >= FRAME.index("shared") else "i64"
-            lines += [f"%F.{name}.at = getelementptr i64, ptr %frame, i64 {k}",
-                      f"%F.{name} = load {kind}, ptr %F.{name}.at"]  # fmt: skip
+            if name not in given:
+                kind = "ptr" if k >= FRAME.index("shared") else "i64"
+                first = ".first" if self.together and name in OWN else ""
+                lines += [f"%F.{name}.at = getelementptr i64, ptr %frame, i64 {k}",
+                          f"%F.{name}{first} = load {kind}, ptr %F.{name}.at"]  # fmt: skip
         for axis, size in zip("xyz", self.block, strict=True):
             lines += [f"%ntid.{axis} = add i32 0, {size}",
                       f"%nctaid.{axis} = trunc i64 %F.g{axis} to i32"]  # fmt: skip
-        if further:
-            lines.append("%said = alloca [4 x i32]")
-        for k, name in enumerate(("true", "all", "true.seen", "all.seen")):
-            lines.append(f"%red.{name} = getelementptr i32, ptr %said, i64 {k}")
         ends = ["stopped:", "ret i64 1"]
         for name, number in FAULTS.items():
             ends += [f"fault.{name}:", f"ret i64 {number}"]
@@ -224,9 +220,11 @@ class Kernel(Translator):
 
     # --- blocks
 
-    def _blocks(self, *, warps: bool) -> None:
-        self.variables.append("%block.at = alloca i64")
+    def _blocks(self) -> None:
+        self.variables += ["%block.at = alloca i64", "%again = alloca i32", "%wait = alloca i32"]
         self.do("store i64 %first, ptr %block.at")
+        for place in ("%again", "%wait"):
+            self._set(place, "0")
         self.label("blocks")
         block = self.op("load i64, ptr %block.at")
         self.branch(self.op(f"icmp ult i64 {block}, %last"), "block", "end")
@@ -239,14 +237,21 @@ class Kernel(Translator):
                   "z": self.op(f"udiv i64 {row}, %F.gy")}  # fmt: skip
         for axis, place in places.items():
             self.do(f"%ctaid.{axis} = trunc i64 {place} to i32")
+        if self.together:
+            own = self.op(f"mul i64 {block}, %F.own")
+            for name in OWN:
+                self.do(f"%F.{name} = getelementptr i8, ptr %F.{name}.first, i64 {own}")
         self.do("%shared = bitcast ptr %F.shared to ptr")
+        if self.together:
+            self.branch(self.op(f"icmp ne i32 {self._get('%again')}, 0"), "resume", "begin")
+            self.label("begin")
         if self.sizes["shared"] or self._dynamic:
             self._poison("%shared", self.op(f"add i64 %F.dynamic, {self.sizes['shared'] + 15}"))
         if self.points and self.sizes["local"]:
             self._poison("%F.local", str(self.sizes["local"] * self.threads))
-        for name in ("true", "all"):
-            self._set(f"%red.{name}", "0")
-        if warps:
+        for name in SAID:
+            self._set(self.said(name), "0")
+        if self.warps:
             self._warps(block)
         else:
             self._rounds(block)
@@ -254,7 +259,18 @@ class Kernel(Translator):
         self.do(f"store i64 {self.op(f'add i64 {block}, 1')}, ptr %block.at")
         self.jump("blocks")
         self.label("end")
+        if self.together:
+            with self.when(self.op(f"icmp ne i32 {self._get('%wait')}, 0")):
+                self._set("%wait", "0")
+                self._count_turn("%again")
+                self.do("store i64 %first, ptr %block.at")
+                self.jump("blocks")
         self.leave("ret i64 0")
+
+    def _count_turn(self, place: str) -> None:
+        turns = self.op(f"add i32 {self._get(place)}, 1")
+        self._set(place, turns)
+        self.unless(self.op(f"icmp ugt i32 {turns}, {MOST_TURNS}"), "fault.waits")
 
     @property
     def _dynamic(self) -> bool:
@@ -321,7 +337,7 @@ class Kernel(Translator):
         self.label("round")
         now, skipping = self._get(phase), self.op(f"load i1, ptr {skips}")
         handed = "ptr %frame, " + "".join(f"i32 %ctaid.{axis}, " for axis in "xyz")
-        handed += "ptr %shared, ptr %F.local, ptr %F.state, ptr %said"
+        handed += "ptr %shared, ptr %F.local, ptr %F.state, ptr %F.said"
         size = len(self.points) * len(self.flat.code)
         own = range(len(self.points) + 1 if size <= MOST_COPIED else 1)
         self.branch(skipping, "any", "whole")
@@ -363,8 +379,8 @@ class Kernel(Translator):
     def _pass_barrier(self) -> None:
         """What the threads of a block said at a barrier is what they hear behind it."""
         for name in ("true", "all"):
-            self._set(f"%red.{name}.seen", self._get(f"%red.{name}"))
-            self._set(f"%red.{name}", "0")
+            self._set(self.said(f"{name}.seen"), self._get(self.said(name)))
+            self._set(self.said(name), "0")
 
     def _find_local(self) -> None:
         """Where a thread's own arrays are; all are there at once if threads wait."""
@@ -400,49 +416,48 @@ class Kernel(Translator):
                 self._set(self._mask_at(name, w), "0")
         with self.each(str(self.threads)) as t:
             self._set(self.op(f"getelementptr i32, ptr %F.points, i32 {t}"), "0")
-        names = ("turns", "gathered", "unlike", "any.turn", "any.left", "any.live", "any.gone")
-        var = {name: self.variable("i32", name) for name in names}
-        for name in names[:3]:
-            self._set(var[name], "0")
+        var = {name: self.variable("i32", name) for name in ("turn", "left", "live", "gone")}
+        if self.together:
+            self.jump("round")
+            self.label("resume")
+            self._let_go(warps, "turn")
         self.label("round")
-        for name in names[3:]:
-            self._set(var[name], "0")
+        for place in var.values():
+            self._set(place, "0")
         with self.each(warps) as w:
             self._warp(w, var)
         # the whole block
-        if TURN in self.kinds:
-            with self.when(self.op(f"icmp ne i32 {self._get(var['any.turn'])}, 0")):
-                self._all_turn(warps, var)
-                self.jump("round")
-        live = self.op(f"icmp eq i32 {self._get(var['any.live'])}, 0")
+        if TURN in self.kinds:  # those who only let others go on have their turn again
+            with self.when(self.op(f"icmp ne i32 {self._get(var['turn'])}, 0")):
+                if self.together:
+                    self._set("%wait", "1")
+                    self.jump("next")
+                else:
+                    self._count_turn(self.said("turns"))
+                    stop = self.op("load volatile i64, ptr %frame")
+                    self.unless(self.op(f"icmp ne i64 {stop}, 0"), "stopped")
+                    self._let_go(warps, "turn")
+                    self.jump("round")
+        live = self.op(f"icmp eq i32 {self._get(var['live'])}, 0")
         come = self.name("come")
         self.branch(live, "next", come)
         self.label(come)
         if BARRIER not in self.kinds:
             self.jump("fault.barrier")
             return
-        self.unless(self.op(f"icmp ne i32 {self._get(var['any.left'])}, 0"), "fault.barrier")
-        self.unless(self.op(f"icmp ne i32 {self._get(var['unlike'])}, 0"), "fault.barrier")
-        with self.when(self.op(f"icmp ne i32 {self._get(var['any.gone'])}, 0")):
+        self.unless(self.op(f"icmp ne i32 {self._get(var['left'])}, 0"), "fault.barrier")
+        with self.when(self.op(f"icmp ne i32 {self._get(var['gone'])}, 0")):
             self.do(f"store i64 {block}, ptr %F.noted.at")
-        self._set(var["gathered"], "0")
-        self._set(var["turns"], "0")
+        for name in ("gathered", "turns"):
+            self._set(self.said(name), "0")
         self._pass_barrier()
-        with self.each(warps) as w:
-            place = self._mask_at("barrier", w)
-            self._set(self._mask_at("ready", w), self._get(place))
-            self._set(place, "0")
+        self._let_go(warps, "barrier")
         self.jump("round")
 
-    def _all_turn(self, warps: str, var: dict[str, str]) -> None:
-        """Those who only let others go on have their turn again."""
-        turns = self.op(f"add i32 {self._get(var['turns'])}, 1")
-        self._set(var["turns"], turns)
-        self.unless(self.op(f"icmp ugt i32 {turns}, {MOST_TURNS}"), "fault.waits")
-        stop = self.op("load volatile i64, ptr %frame")
-        self.unless(self.op(f"icmp ne i64 {stop}, 0"), "stopped")
+    def _let_go(self, warps: str, kind: str) -> None:
+        """Those of a block who wait in one way go on."""
         with self.each(warps) as w:
-            place, ready = self._mask_at("turn", w), self._mask_at("ready", w)
+            place, ready = self._mask_at(kind, w), self._mask_at("ready", w)
             self._set(ready, self.op(f"or i32 {self._get(ready)}, {self._get(place)}"))
             self._set(place, "0")
 
@@ -480,12 +495,11 @@ class Kernel(Translator):
         for name in kinds.values():
             self.label(f"came.{name}")
             if name == "barrier":
-                before = self._get(var["gathered"])
-                first = self.op(f"icmp eq i32 {before}, 0")
-                same = self.op(f"or i1 {first}, {self.op(f'icmp eq i32 {before}, {came}')}")
-                with self.when(self.op(f"xor i1 {same}, true")):
-                    self._set(var["unlike"], "1")
-                self._set(var["gathered"], came)
+                before = self._get(self.said("gathered"))
+                unlike = self.op(f"icmp ne i32 {before}, {came}")
+                some = self.op(f"icmp ne i32 {before}, 0")
+                self.unless(self.op(f"and i1 {some}, {unlike}"), "fault.barrier")
+                self._set(self.said("gathered"), came)
             place = places[name]
             self._set(place, self.op(f"or i32 {self._get(place)}, {bit}"))
             self.jump(again)
@@ -502,7 +516,7 @@ class Kernel(Translator):
         left = self.op(f"and i32 {live}, {self.op(f'xor i32 {barrier}, -1')}")
         gone = self.op(f"and i32 {done}, {self._get(places['exists'])}")
         for name, value in (("turn", turn), ("left", left), ("live", live), ("gone", gone)):
-            place = var[f"any.{name}"]
+            place = var[name]
             self._set(place, self.op(f"or i32 {self._get(place)}, {value}"))
 
     def _release(self, w: str, waiting: str, places: dict[str, str], again: str) -> None:

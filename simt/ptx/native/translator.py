@@ -25,12 +25,15 @@ from simt.ptx.parse import WINDOWS, Instruction, names, space_of
 from simt.ptx.program import PtxProgram
 from simt.ptx.translate import ATOMICS, PACKED, SPECIAL, WIDEST, number, result_kind
 
-__all__ = ["FAULTS", "FRAME", "Translator"]
+__all__ = ["FAULTS", "FRAME", "OWN", "SAID", "Translator"]
 
 # the words of what a worker is handed: numbers, then addresses
+OWN = ("shared", "local", "state", "points", "warps", "values", "masks", "said")  # of a block
 FRAME = ("stop", "noted", "block", "bx", "by", "bz", "gx", "gy", "gz", "threads", "dynamic",
-         "count", "shared", "local", "state", "points", "warps", "values", "masks", "tids",
-         "published", "table", "slots", "addresses", "caches", "params", "spaces")  # fmt: skip
+         "count", "grid", "own", *OWN, "tids", "published", "table", "slots", "addresses", "caches",
+         "params", "spaces")  # fmt: skip
+# what the threads of a block leave at a barrier and hear behind it; where they are; their turns
+SAID = ("true", "all", "true.seen", "all.seen", "gathered", "turns")
 FAULTS = {"memory": 2, "trap": 3, "barrier": 4, "mask": 5, "waits": 6}
 RMW = ("add", "and", "or", "xor", "min", "max")  # those that LLVM has and that commute
 NOTHING = ("membar", "fence", "nanosleep", "prefetch", "prefetchu", "pragma", "discard")
@@ -52,6 +55,8 @@ class Translator(Arithmetic):
         self.known = Registers(self.flat, {p.name for p in program.function.params}, symbols)
         self.points = [k for k, i in enumerate(self.flat.code) if is_point(i)]
         self.kinds = [_kind_of_point(self.flat.code[k]) for k in self.points]
+        self.together = program.cooperative  # all blocks at once
+        self.warps = self.together or bool({WARP, TURN} & {*self.kinds})
         self.slots: list[Root] = []  # pointers of which is known what they lead to
         self.written: set[Root] = set()
         self.caches = 0
@@ -77,8 +82,10 @@ class Translator(Arithmetic):
         self.head: list[str] = []  # what the function begins with
         self._anew = {id(i) for i in self.known.anew.values()}
         every = [i for i in self.flat.code if i.op[0] in ("atom", "red")]
-        self.in_order = self.flat.waits or not all(
-            space_of(i) == "shared" or self._commutes(i) for i in every
+        self.in_order = (
+            self.together
+            or self.flat.waits
+            or not all(space_of(i) == "shared" or self._commutes(i) for i in every)
         )
 
     def _commutes(self, i: Instruction) -> bool:
@@ -159,9 +166,11 @@ class Translator(Arithmetic):
             return upto if word == "lanemask_le" else self.op(f"xor i32 {upto}, -1")
         if word == "dynamic_smem_size":
             return self.op("trunc i64 %F.dynamic to i32")
-        constants = {"envreg1": "0", "envreg2": "0", "smid": "0", "nsmid": "1", "gridid": "0",
-                     "nwarpid": "32"}  # fmt: skip
-        if word not in constants or self.program.cooperative:
+        if word in ("envreg1", "envreg2"):  # where the word is by which a grid waits
+            half = self.op("lshr i64 %F.grid, 32") if word == "envreg1" else "%F.grid"
+            return self.op(f"trunc i64 {half} to i32")
+        constants = {"smid": "0", "nsmid": "1", "gridid": "0", "nwarpid": "32"}
+        if word not in constants:
             raise NotNative(f"the register {name}")
         return constants[word]
 
@@ -658,8 +667,8 @@ class Translator(Arithmetic):
                 if len(i.operands) > 3:
                     raise NotNative(str(i))
                 value = self.op(f"zext i1 {self.read(i.operands[-1], 'pred')} to i32")
-                self._add("%red.true", value)
-                self._add("%red.all", "1")
+                self._add(self.said("true"), value)
+                self._add(self.said("all"), "1")
             return
         self._leave_word("masks", self._mask(i), "i32")
         if name in ("shfl", "match", "redux"):
@@ -670,6 +679,10 @@ class Translator(Arithmetic):
         else:
             return
         self._leave_word("values", value, "i64")
+
+    def said(self, name: str) -> str:
+        """Where a block's threads have said something."""
+        return self.op(f"getelementptr i32, ptr %F.said, i64 {SAID.index(name)}")
 
     def _add(self, place: str, value: str) -> None:
         before = self.op(f"load i32, ptr {place}")
@@ -684,7 +697,7 @@ class Translator(Arithmetic):
     def _end_bar(self, i: Instruction) -> None:
         if "red" not in i.op:
             return
-        yes, every = (self.op(f"load i32, ptr %red.{n}.seen") for n in ("true", "all"))
+        yes, every = (self.op(f"load i32, ptr {self.said(n)}") for n in SAID[2:4])
         if "popc" in i.op:
             self.write(i.operands[0], yes, "u32")
         else:

@@ -21,7 +21,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::simt.SimtWarning"),
 ]
 
-LEFT: dict[str, str] = {}  # to the executor, and why
 ANY_ORDER = {"bfs"}  # more than one result is right
 
 
@@ -41,8 +40,7 @@ def test_a_classic_leaves_the_same_bits(name: str) -> None:
     if classic.cooperative:
         kernel, other = kernel.cooperative, other.cooperative
     native = unchecked(kernel, classic.launch, *left)
-    assert LEFT.get(name, "grid" if classic.cooperative else "") in native.get("left", "")
-    assert ("left" in native) == (name in LEFT or classic.cooperative), native
+    assert "left" not in native, native
     if name in ANY_ORDER:
         result = classic.result(*classic.arguments())
         np.testing.assert_allclose(left[-1], result, rtol=classic.rtol, atol=classic.rtol)
@@ -115,6 +113,41 @@ def test_lanes_that_wait_for_each_other_go_on_in_turns() -> None:
     out = np.zeros(64, np.int32)
     assert "left" not in unchecked(module["wait"], (1, 64), np.zeros(1, np.int32), out)
     assert out.tolist() == list(range(64))
+
+
+TOGETHER = """
+#include <cooperative_groups.h>
+__global__ void k(const int* a, int* sums, int* out) {
+    auto grid = cooperative_groups::this_grid();
+    __shared__ int s[40];
+    int t = threadIdx.x, i = grid.thread_rank(), mine = a[i];
+    for (int round = 0; round < 3; ++round) {
+        s[t] = mine + round;
+        __syncthreads();
+        if (t == 0) for (int k = 0; k < 40; ++k) sums[blockIdx.x] += s[k];
+        grid.sync();
+        for (int b = 0; b < gridDim.x; ++b) mine += sums[b] * (b + 1);
+        grid.sync();
+    }
+    out[i] = mine + s[39 - t];
+}"""
+
+
+def test_blocks_of_a_grid_wait_for_each_other() -> None:
+    kernel = cpp(TOGETHER)["k"].cooperative
+    a = np.random.default_rng(1).integers(-99, 99, 200).astype(np.int32)
+    sums, out = np.zeros(5, np.int32), np.zeros(200, np.int32)
+    native = unchecked(kernel, (5, 40), a, sums, out)
+    assert "left" not in native, native
+    mine, total = a.reshape(5, 40), np.zeros(5, np.int32)
+    for k in range(3):
+        said = mine + np.int32(k)
+        total += said.sum(1, dtype=np.int32)
+        mine = mine + (total * np.arange(1, 6, dtype=np.int32)).sum(dtype=np.int32)
+    assert sums.tolist() == total.tolist()
+    assert out.tolist() == (mine + said[:, ::-1]).ravel().tolist()
+    with pytest.raises(simt.errors.KernelError, match="a grid that syncs as a whole must be"):
+        unchecked(cpp(TOGETHER)["k"].cooperative, (10_000, 40), np.zeros(400_000, "i4"), sums, out)
 
 
 def test_an_endless_loop_is_the_executors_to_tell(monkeypatch: Any) -> None:
