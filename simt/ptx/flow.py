@@ -125,18 +125,14 @@ class Graph:
 
         Threads that have a few things left to do before they end are waited for until they have.
         """
-        on = {}
-        for node in self.order:
-            code = self._code[node : self.stops[node]]
-            meets = any(i.op[0] in BARRIERS and "warp" not in i.op for i in code)
-            on[node] = {END} if meets else ways[node]
-        straight, more = {END}, True
-        while more:
-            more = {n for n in on if n not in straight and on[n] is ways[n] and on[n] <= straight}
+        bars = {
+            n for n in self.order
+            if any(i.op[0] in BARRIERS and "warp" not in i.op for i in self._code[n : self.stops[n]])
+        }  # fmt: skip
+        straight, inner = {END}, [n for n in self.order if n not in bars]
+        while more := {n for n in inner if n not in straight and ways[n] <= straight}:
             straight |= more
-        on = {
-            n: {END} if on[n] is not ways[n] else on[n] - straight for n in on if n not in straight
-        }
+        on = {n: {END} if n in bars else ways[n] - straight for n in ways if n not in straight}
         reaching = self._leads_to_end(on)
         return {n: w if n in reaching else {END} for n, w in on.items()}
 

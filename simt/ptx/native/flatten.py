@@ -11,7 +11,15 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from simt.ptx.native.emitter import NotNative, bits_of
-from simt.ptx.parse import Function, Instruction, is_register, names, parse, space_of
+from simt.ptx.parse import (
+    Function,
+    Instruction,
+    function_address,
+    is_register,
+    names,
+    parse,
+    space_of,
+)
 from simt.ptx.program import PtxProgram
 
 __all__ = ["YIELD", "Flat", "flattened"]
@@ -77,7 +85,16 @@ class _Copies:
     def __init__(self, program: PtxProgram, flat: Flat) -> None:
         self._functions = _system() | program.module.functions
         self._flat, self._count = flat, 0
+        words = {
+            o for f in program.used for i in f.instructions if i.op[0] == "mov" for o in i.operands
+        }
+        held = b"".join(a.content for a in program.module.arrays.values())
+        self._addressed = [
+            f for f in program.used
+            if f.name in words or function_address(f.name).to_bytes(8, "little") in held
+        ]  # fmt: skip
         self._own = {p.name for p in program.function.params}
+        self._last: dict[str, str] = {}  # what was last handed over, by its place
         self.given: set[str] = set()  # registers that stand for what is handed over
         self.taken: set[str] = set()
 
@@ -142,6 +159,7 @@ class _Copies:
             at = f"{place}$${start + k * bits_of(kind) // 8}$${bits_of(kind)}"
             self._flat.widths[at] = bits_of(kind)
             (self.taken if load else self.given).add(at)
+            self._last[at] = register
             pair = (register, at) if load else (at, register)
             self._flat.code.append(replace(i, op=("mov", kind), operands=pair))
 
@@ -153,22 +171,45 @@ class _Copies:
         results = names(parts.pop(0).strip("()")) if parts[0].startswith("(") else []
         name = parts.pop(0)
         arguments = [a for a in names(parts[0].strip("()")) if a] if parts else []
-        if name not in self._functions:  # of the system, such as printf, or by address
-            self._flat.code.append(replace(FAULT, guard=i.guard, negated=i.negated, line=i.line))
+        flat, by_address = self._flat, name in self._flat.widths
+        if by_address:
+            callees = [f for f in self._addressed if len(f.params) == len(arguments)]
+        elif name in self._functions:
+            callees = [self._functions[name]]
+        elif name == "vprintf":
+            values = tuple(self._last.get(f"{a}{mark}$$0$$64", "") for a in arguments)
+            flat.code.append(replace(i, op=("print",), operands=values))
+            return
+        else:  # of the system, such as malloc
+            flat.code.append(replace(FAULT, guard=i.guard, negated=i.negated, line=i.line))
             return
         if i.guard:
             raise NotNative(f"the call {i}")
-        callee = self._functions[name]
-        if name in inside:
-            raise NotNative(f"{name}, which calls itself")
         self._count += 1
+        end = f"called$${self._count}"
 
         def place(variable: str) -> str:
             return handed.get(variable, variable + mark)
 
-        inner = {p.name: place(a) for p, a in zip(callee.params, arguments, strict=True)}
-        inner |= {r: place(a) for r, a in zip(callee.results, results, strict=False)}
-        self.add(callee, f"$${self._count}", inner, inside)
+        for callee in callees:
+            if callee.name in inside:
+                raise NotNative(f"{callee.name}, which calls itself")
+            self._count += 1
+            on = f"other$${self._count}"
+            if by_address:
+                flat.widths[f"{on}$$"] = 1
+                address = str(function_address(callee.name))
+                test = replace(i, op=("setp", "ne", "u64"), operands=(f"{on}$$", name, address))
+                flat.code += [test, replace(i, op=("bra",), operands=(on,), guard=f"{on}$$")]
+            inner = {p.name: place(a) for p, a in zip(callee.params, arguments, strict=True)}
+            inner |= {r: place(a) for r, a in zip(callee.results, results, strict=False)}
+            self.add(callee, f"$${self._count}", inner, inside)
+            if by_address:
+                flat.code.append(replace(i, op=("bra",), operands=(end,)))
+                flat.labels[on] = len(flat.code)
+        if by_address:
+            flat.code.append(FAULT)
+            flat.labels[end] = len(flat.code)
 
 
 @cache

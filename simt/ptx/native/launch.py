@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import math
 import os
+import struct
+from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import redirect_stdout
 from functools import cache
 from typing import Any
 
@@ -17,24 +21,25 @@ import numpy as np
 from simt.core import limits
 from simt.core.memory import Allocation, aligned
 from simt.device.selection import cores
-from simt.machine.execution import LaunchResult, launch, written_allocations
+from simt.machine.execution import CHUNK, LaunchResult, launch, written_allocations
+from simt.ptx.lanes import formatted
 from simt.ptx.machine import PtxMachine
 from simt.ptx.native.build import compiled
 from simt.ptx.native.emitter import NotNative
 from simt.ptx.native.scheduler import MASKS, Kernel
-from simt.ptx.native.translator import FAULTS, FRAME, OWN, SAID
+from simt.ptx.native.translator import FAULTS, FRAME, MOST_PRINTED, OWN, SAID
 from simt.ptx.program import LaunchMemory, PtxProgram
 
 __all__ = ["launch_native", "left_to_executor"]
 
 Triple = tuple[int, int, int]
+Line = tuple[int, int, int, bytes]  # block, thread, text and values of what a thread prints
 Array = np.ndarray[Any, Any]
 SHARES_EACH = 8  # parts of the grid for each worker
 FEW = 1 << 14  # threads; fewer are not worth a second core
 MAX_REASON = 300  # characters of what LLVM says
 PART = 1 << 23  # bytes that one core copies at once
 left_to_executor: dict[str, str] = {}  # the kernels that always are, and why
-PRINTS = "trap"  # the fault of a thread that does what only the executor can
 
 
 def launch_native(
@@ -62,24 +67,29 @@ def launch_native(
         return None
     untyped: Any = program  # the machine takes both kinds
     saved = _copies(written_allocations(untyped, values))
-    status, noted = code.run(program, common, grid, block, dynamic)
+    status, noted, lines = code.run(program, common, grid, block, dynamic)
     if status:
         _put_back(saved)
-        if status == FAULTS[PRINTS]:
-            _leave(program, "its threads print, allocate memory, trap, or call by address")
+        if status == FAULTS["trap"]:
+            _leave(program, "its threads allocate memory or trap")
         return None
     shared = code.kernel.sizes["shared"]
     if not noted or (grid, block) in native.setdefault("told", []):
+        common.print(code.kernel, lines)
         return LaunchResult(program.source, [], shared_bytes=shared)
     native["told"].append((grid, block))
     after = {a: a.data.copy() for a in saved}
     _put_back(saved)
-    result = launch(
-        untyped, grid, block, values, dynamic=dynamic, only=np.array([min(noted)]),
-        machine=PtxMachine,
-    )  # fmt: skip
+    with redirect_stdout(None):
+        result = launch(
+            untyped, grid, block, values, dynamic=dynamic, only=np.array([min(noted)]),
+            machine=PtxMachine,
+        )  # fmt: skip
     _put_back(saved if result.stopped else after)
-    return None if result.stopped else result
+    if result.stopped:
+        return None
+    common.print(code.kernel, lines)
+    return result
 
 
 def _leave(program: PtxProgram, reason: str) -> None:
@@ -124,8 +134,8 @@ class _Code:
 
     def run(
         self, program: PtxProgram, common: _Common, grid: Triple, block: Triple, dynamic: int
-    ) -> tuple[int, list[int]]:
-        """A launch: 0 or the number of a fault, and the blocks of which something is to be told."""
+    ) -> tuple[int, list[int], list[Line]]:
+        """A launch: 0 or a fault's number, blocks of which something is to be told, what it prints."""
         kernel = self.kernel
         blocks, threads = math.prod(grid), math.prod(block)
         if (
@@ -133,7 +143,7 @@ class _Code:
             or kernel.sizes["local"] > limits.MAX_LOCAL
             or (kernel.together and blocks > limits.MULTIPROCESSORS * limits.resident(threads))
         ):
-            return FAULTS["memory"], []
+            return FAULTS["memory"], [], []
         alone = kernel.in_order or blocks * threads < FEW
         workers = 1 if alone else min(cores(), blocks)
         share = blocks if alone else max(1, blocks // (workers * SHARES_EACH))
@@ -162,14 +172,14 @@ class _Code:
             wait(running)
         statuses = [future.result() for future in running]
         noted = [int(f.words[1]) for f in frames if f.words[1] >= 0]
-        return max(statuses), noted
+        return max(statuses), noted, [line for f in frames for line in f.printed()]
 
 
 class _Common:
     """What all workers of a launch read: arguments, arrays, the places of threads."""
 
     def __init__(self, program: PtxProgram, kernel: Kernel, values: tuple[Any, ...]) -> None:
-        memory = program.launch_memory(values)
+        self.memory = memory = program.launch_memory(values)
         content = program.parameters(values)
         self.params = np.zeros(kernel.parameter_bytes + 16, np.uint8)
         for name, start in kernel.parameters.items():
@@ -208,6 +218,20 @@ class _Common:
         tids = x[None, None, :] | y[None, :, None] << 11 | z[:, None, None] << 22
         self.tids = tids.ravel().astype(np.int32)
 
+    def print(self, kernel: Kernel, records: list[Line]) -> None:
+        """What threads have printed, as if all of a chunk of blocks went on together."""
+        chunk = max(1, CHUNK // kernel.threads) if not kernel.together else 1 << 31
+        turns: Counter[tuple[int, int]] = Counter()
+        lines = []
+        for block, thread, text, raw in records:
+            turns[block, thread] += 1
+            lines.append((block // chunk, turns[block, thread], text, block, thread, raw))
+        for *_, text, _, _, raw in sorted(lines):
+            pieces = kernel.texts[text]
+            values = [int.from_bytes(raw[at : at + size], "little", signed=True)
+                      for _, form, at, size in pieces if form]  # fmt: skip
+            print(formatted(pieces, values, self.memory.tables), end="")
+
 
 def _row(allocation: Allocation) -> tuple[int, int, int, int]:
     """What the code has to know of memory: its address, its size, what may be written, where."""
@@ -232,6 +256,7 @@ class _Frame:
         whole, each = -(-threads // 32) * 32, threads if kernel.points else 1
         sizes = {
             "published": 8 * 32, "caches": 32 * kernel.caches,
+            "prints": MOST_PRINTED if kernel.texts else 0,
             "shared": kernel.sizes["shared"] + aligned(dynamic) + 16,
             "local": kernel.sizes["local"] * each, "state": kernel.state_bytes * each,
             "points": 4 * whole, "warps": 4 * 32 * len(MASKS), "values": 8 * whole,
@@ -240,7 +265,7 @@ class _Frame:
         own = sum(aligned(sizes[name]) for name in OWN)
         further = own * (math.prod(grid) - 1) if kernel.together else 0
         self.memory = np.zeros(sum(map(aligned, sizes.values())) + further + 64, np.uint8)
-        self.common = common
+        self.common, self._texts = common, kernel.texts
         place, words = -(-self.memory.ctypes.data // 64) * 64, dict.fromkeys(FRAME, 0)
         for name, size in sizes.items():
             words[name] = place
@@ -259,6 +284,17 @@ class _Frame:
         self.words = np.array(list(words.values()), np.int64)
         self.address = self.words.ctypes.data
         self._block = -1
+
+    def printed(self) -> Iterator[Line]:
+        """Block, thread, text and values of each line that it has printed."""
+        at = self.words[FRAME.index("prints")] - self.memory.ctypes.data
+        end = at + self.words[FRAME.index("printed")]
+        while at < end:
+            block, thread, text = struct.unpack_from("<qii", self.memory, at)
+            pieces = self._texts[text]
+            size = pieces[-1][2] + pieces[-1][3]
+            yield block, thread, text, self.memory[at + 16 : at + 16 + size].tobytes()
+            at += 16 + aligned(size)
 
     def progressed(self) -> bool:
         """Whether it has begun another block since the last call."""

@@ -59,7 +59,7 @@ class Registers:
         return [w for w in WORD.findall(text) if w in self.flat.widths]
 
     def _written(self, i: Instruction) -> list[str]:
-        if i.op[0] in NO_RESULT or i.op[0] == "yield" or not i.operands:
+        if i.op[0] in (*NO_RESULT, "yield", "print") or not i.operands:
             return []
         if i.op[0] in ("bar", "barrier") and "red" not in i.op:
             return []

@@ -16,6 +16,7 @@ import numpy as np
 from simt.core.findings import Stop
 from simt.core.memory import aligned
 from simt.ptx.arithmetic import operand_kinds
+from simt.ptx.lanes import conversions
 from simt.ptx.memory import LOCAL_BITS
 from simt.ptx.native.arithmetic import Arithmetic, constant
 from simt.ptx.native.emitter import FLOATS, LLVM, NotNative, bits_of
@@ -25,15 +26,16 @@ from simt.ptx.parse import WINDOWS, Instruction, names, space_of
 from simt.ptx.program import PtxProgram
 from simt.ptx.translate import ATOMICS, PACKED, SPECIAL, WIDEST, number, result_kind
 
-__all__ = ["FAULTS", "FRAME", "OWN", "SAID", "Translator"]
+__all__ = ["FAULTS", "FRAME", "MOST_PRINTED", "OWN", "SAID", "Translator"]
 
 # the words of what a worker is handed: numbers, then addresses
 OWN = ("shared", "local", "state", "points", "warps", "values", "masks", "said")  # of a block
 FRAME = ("stop", "noted", "block", "bx", "by", "bz", "gx", "gy", "gz", "threads", "dynamic",
-         "count", "grid", "own", *OWN, "tids", "published", "table", "slots", "addresses", "caches",
+         "count", "grid", "own", "printed", *OWN, "tids", "prints", "published", "table", "slots", "addresses", "caches",
          "params", "spaces")  # fmt: skip
 # what the threads of a block leave at a barrier and hear behind it; where they are; their turns
 SAID = ("true", "all", "true.seen", "all.seen", "gathered", "turns")
+MOST_PRINTED = 1 << 20  # bytes of a worker
 FAULTS = {"memory": 2, "trap": 3, "barrier": 4, "mask": 5, "waits": 6}
 RMW = ("add", "and", "or", "xor", "min", "max")  # those that LLVM has and that commute
 NOTHING = ("membar", "fence", "nanosleep", "prefetch", "prefetchu", "pragma", "discard")
@@ -59,6 +61,7 @@ class Translator(Arithmetic):
         self.warps = self.together or bool({WARP, TURN} & {*self.kinds})
         self.slots: list[Root] = []  # pointers of which is known what they lead to
         self.written: set[Root] = set()
+        self.texts: list[list[tuple[str, str, int, int]]] = []  # what is printed
         self.caches = 0
         self.offsets: dict[str, dict[str, int]] = {"shared": {}, "local": {}}
         self.sizes = {"shared": 0, "local": 0}
@@ -610,6 +613,29 @@ class Translator(Arithmetic):
             holds = self.op(f"{i.op[2]} i1 {holds}, {self.read(i.operands[3], 'pred')}")
         yes = constant(1 if to == "f32" else -1, to if to == "f32" else "s32")
         self.write(i.operands[0], self.select(holds, LLVM[to], yes, constant(0, to)), to)
+
+    def _do_print(self, i: Instruction) -> None:
+        """Block, thread, which text, and what is to be printed in it, for after the launch."""
+        arrays, roots = self.program.module.arrays, self.known.origins(i.operands[0])
+        if len(roots) != 1 or (name := [*roots][0][-1]) not in arrays:
+            raise NotNative("a format that is not known")
+        pieces = conversions(arrays[name].content.split(b"\0")[0].decode(errors="replace"))
+        size = pieces[-1][2] + pieces[-1][3]
+        used = self.op("load i64, ptr %F.printed.at")
+        end = self.op(f"add i64 {used}, {16 + aligned(size)}")
+        self.unless(self.op(f"icmp ugt i64 {end}, {MOST_PRINTED}"), "fault.trap")
+        record = self.op(f"getelementptr i8, ptr %F.prints, i64 {used}")
+        self.do(f"store i64 {self.op('load i64, ptr %F.block.at')}, ptr {record}")
+        self.do(f"store i32 %thread, ptr {self._further(record, 8)}")
+        self.do(f"store i32 {len(self.texts)}, ptr {self._further(record, 12)}")
+        if size:
+            load = Instruction(("ld", "b8"), ())
+            words = [self.place(load, f"[{i.operands[1]}+{k}]", 4) for k in range(0, size, 4)]
+            for k, word in enumerate(words):
+                value = self.op(f"load i32, ptr {word}")
+                self.do(f"store i32 {value}, ptr {self._further(record, 16 + 4 * k)}")
+        self.do(f"store i64 {end}, ptr %F.printed.at")
+        self.texts.append(pieces)
 
     # --- where threads wait
 

@@ -81,15 +81,62 @@ def test_what_an_unchecked_launch_has_written_is_written() -> None:
     assert report.ok, report
 
 
-def test_a_launch_that_prints_and_one_that_traps_are_the_executors(capsys: Any) -> None:
-    kernel = cpp("""#include <cstdio>
-    __global__ void k(int* a) { if (a[threadIdx.x]) printf("%d\\n", threadIdx.x); else a[0] = 3; }
-    """)["k"]
-    a = np.array([0, 0, 7, 0], np.int32)
-    native = unchecked(kernel, (1, 4), a)
-    assert capsys.readouterr().out == "2\n"
-    assert "print" in native["left"]
-    assert a.tolist() == [3, 0, 7, 0]
+PRINTS = r"""
+#include <cstdio>
+__global__ void k(const float* a, int rounds) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int j = 0; j < rounds; ++j)
+        printf("%3d %s: %f %lld %5.2e %c %u%%\n", i, j ? "then" : "first", a[i], 1LL << 40, a[i] * 2,
+               65 + i % 26, -i);
+    __syncthreads();
+    if (i % 7 == 3) printf("end\n");
+}"""
+
+
+@pytest.mark.parametrize("rounds", [2, 400])  # of the second, more than the buffer holds
+def test_threads_print_what_they_print_on_the_executor(rounds: int, capsys: Any) -> None:
+    a, said = np.linspace(-3, 3, 90, dtype=np.float32), []
+    native = unchecked(cpp(PRINTS)["k"], (2, 45), a, rounds)
+    assert ("left" in native) == (rounds > 2), native
+    said.append(capsys.readouterr().out)
+    cpp(PRINTS)["k"][2, 45](a, rounds)
+    said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+    assert said[0].count("\n") == 90 * rounds + 13
+
+
+def test_a_launch_that_traps_is_the_executors() -> None:
+    kernel = cpp("__global__ void k(int* a) { if (a[threadIdx.x]) __trap(); else a[0] = 3; }")["k"]
+    with pytest.raises(simt.errors.KernelError, match="ends the kernel by a trap"):
+        unchecked(kernel, (1, 4), np.array([0, 0, 7, 0], np.int32))
+    assert "trap" in kernel.program.native["left"]
+
+
+BY_ADDRESS = """
+typedef float (*Step)(float);
+__device__ __noinline__ float square(float x) { return x * x; }
+__device__ __noinline__ float more(float x) { return x + 1; }
+__device__ Step steps[3] = {square, more, 0};
+struct Shape { __device__ virtual float size(float x, int n) = 0; };
+struct Line : Shape { __device__ float size(float x, int n) override { return x - n; } };
+struct Cube : Shape { __device__ float size(float x, int n) override { return n * x * x * x; } };
+__global__ void k(float* a, const int* which) {
+    int i = threadIdx.x, w = which[i];
+    Line line; Cube cube;
+    Shape* shape = w & 2 ? (Shape*)&line : (Shape*)&cube;
+    a[i] = shape->size(steps[w % 3](steps[w & 1](a[i])), w);
+}"""
+
+
+def test_functions_are_called_by_their_addresses() -> None:
+    a, which = np.linspace(-2, 2, 40, dtype=np.float32), np.tile([0, 1, 3, 4], 10).astype(np.int32)
+    left, wanted = a.copy(), a.copy()
+    assert "left" not in unchecked(cpp(BY_ADDRESS)["k"], (1, 40), left, which)
+    cpp(BY_ADDRESS)["k"][1, 40](wanted, which)
+    assert left.tobytes() == wanted.tobytes()
+    np.testing.assert_allclose(left[1::4], (a[1::4] + 2) ** 3, rtol=1e-6)
+    with pytest.raises(simt.errors.KernelError, match="calls a null pointer"):
+        unchecked(cpp(BY_ADDRESS)["k"], (1, 40), a, which + 1)
 
 
 def test_lanes_that_wait_for_each_other_go_on_in_turns() -> None:
