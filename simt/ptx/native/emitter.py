@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache, reduce
+from typing import Any
 
 __all__ = ["FLOATS", "LLVM", "Emitter", "NotNative", "bits_of"]
 
@@ -14,6 +17,16 @@ LLVM = {
     "f16": "half",
 }  # fmt: skip
 FLOATS = {"f16": 16, "f32": 32, "f64": 64}
+OPERATORS = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.BitAnd: "and",
+    ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "shl", ast.RShift: "lshr",
+    ast.And: "and", ast.Or: "or",
+}  # fmt: skip
+TESTS = {  # of whole numbers without a sign, and of floats: a NaN is unlike all
+    ast.Eq: ("eq", "oeq"), ast.NotEq: ("ne", "une"), ast.Lt: ("ult", "olt"),
+    ast.LtE: ("ule", "ole"), ast.Gt: ("ugt", "ogt"), ast.GtE: ("uge", "oge"),
+}  # fmt: skip
+parsed = cache(lambda formula: ast.parse(formula, mode="eval").body)
 
 
 class NotNative(Exception):  # noqa: N818 - control flow inside the package, never shown
@@ -54,11 +67,63 @@ class Emitter:
         self.do(f"{name} = {text}")
         return name
 
+    def calc(self, kind: str, formula: str, **values: str) -> str:
+        """What a formula in Python's notation gives, for numbers of one type of LLVM's."""
+        floats = kind[0] != "i"
+
+        def value(node: Any) -> str:
+            match node:
+                case ast.Name(id=name):
+                    return values[name]
+                case ast.Constant(value=number):
+                    return str(number)
+                case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=number)):
+                    return f"-{number}"
+                case ast.UnaryOp(op=ast.USub(), operand=x):
+                    return self.op(
+                        f"fneg {kind} {value(x)}" if floats else f"sub {kind} 0, {value(x)}"
+                    )
+                case ast.UnaryOp(op=ast.Invert(), operand=x):
+                    return self.op(f"xor {kind} {value(x)}, -1")
+                case ast.UnaryOp(op=ast.Not(), operand=x):
+                    return self.op(f"xor i1 {value(x)}, true")
+                case ast.BinOp(left=left, op=op, right=right):
+                    x, y = value(left), value(right)
+                    return self.op(f"{'f' * floats}{OPERATORS[type(op)]} {kind} {x}, {y}")
+                case ast.Compare(left=left, ops=[op], comparators=[right]):
+                    x, y = value(left), value(right)
+                    return self.op(f"{'if'[floats]}cmp {TESTS[type(op)][floats]} {kind} {x}, {y}")
+                case ast.BoolOp(op=op, values=parts):
+                    word = OPERATORS[type(op)]
+                    return reduce(lambda x, y: self.op(f"{word} i1 {x}, {y}"), map(value, parts))
+                case ast.IfExp(test=test, body=yes, orelse=no):
+                    holds, x, y = map(value, (test, yes, no))
+                    return self.op(f"select i1 {holds}, {kind} {x}, {kind} {y}")
+            raise ValueError(formula)
+
+        return value(parsed(formula))
+
     def variable(self, kind: str, stem: str = "v") -> str:
         """The address of a new variable of the function."""
         place = f"%{self.name(stem)}"
         self.variables.append(f"  {place} = alloca {kind}")
         return place
+
+    def at(self, base: str, index: str | int, kind: str = "i32") -> str:
+        """The address of an element of an array."""
+        return self.op(f"getelementptr {kind}, ptr {base}, i64 {index}")
+
+    def get(self, place: str, kind: str = "i32") -> str:
+        """What is at an address."""
+        return self.op(f"load {kind}, ptr {place}")
+
+    def set(self, place: str, value: str | int, kind: str = "i32") -> None:
+        """Puts something at an address."""
+        self.do(f"store {kind} {value}, ptr {place}")
+
+    def update(self, place: str, formula: str, kind: str = "i32", **values: str) -> None:
+        """Puts what `calc` makes of `x`, which is there, in its place."""
+        self.set(place, self.calc(kind, formula, x=self.get(place, kind), **values), kind)
 
     def label(self, name: str) -> None:
         """The start of a basic block."""

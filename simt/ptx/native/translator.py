@@ -38,6 +38,14 @@ SAID = ("true", "all", "true.seen", "all.seen", "gathered", "turns")
 MOST_PRINTED = 1 << 20  # bytes of a worker
 FAULTS = {"memory": 2, "trap": 3, "barrier": 4, "mask": 5, "waits": 6}
 RMW = ("add", "and", "or", "xor", "min", "max")  # those that LLVM has and that commute
+COUNTS = {"inc": "0 if old >= most else old + 1",
+          "dec": "most if old == 0 or old > most else old - 1"}  # fmt: skip
+SOURCES = {"up": "t - b", "down": "t + b", "bfly": "t ^ b", "idx": "s & t | b & ~s"}  # lanes
+LANES = {  # registers of a thread's place in its warp
+    "laneid": "t & 31", "warpid": "t >> 5", "lanemask_eq": "1 << (t & 31)",
+    "lanemask_lt": "(1 << (t & 31)) - 1", "lanemask_ge": "-1 << (t & 31)",
+    "lanemask_le": "(2 << (t & 31)) - 1", "lanemask_gt": "-2 << (t & 31)",
+}  # fmt: skip
 NOTHING = ("membar", "fence", "nanosleep", "prefetch", "prefetchu", "pragma", "discard")
 BARRIER, WARP, TURN = 1, 2, 3  # kinds of points
 
@@ -149,24 +157,10 @@ class Translator(Arithmetic):
         word, _, axis = name[1:].partition(".")
         if axis:
             return f"%{word}.{axis}"
-        lane = self.op("and i32 %thread, 31")
-        if word == "laneid":
-            return lane
-        if word == "warpid":
-            return self.op("lshr i32 %thread, 5")
         if name == "WARP_SZ":
             return "32"
-        bit = self.op(f"shl i32 1, {lane}")
-        below = self.op(f"sub i32 {bit}, 1")
-        if word == "lanemask_eq":
-            return bit
-        if word == "lanemask_lt":
-            return below
-        if word in ("lanemask_ge", "lanemask_le", "lanemask_gt"):
-            if word == "lanemask_ge":
-                return self.op(f"xor i32 {below}, -1")
-            upto = self.op(f"or i32 {below}, {bit}")
-            return upto if word == "lanemask_le" else self.op(f"xor i32 {upto}, -1")
+        if word in LANES:
+            return self.calc("i32", LANES[word], t="%thread")
         if word == "dynamic_smem_size":
             return self.op("trunc i64 %F.dynamic to i32")
         if word in ("envreg1", "envreg2"):  # where the word is by which a grid waits
@@ -235,10 +229,8 @@ class Translator(Arithmetic):
         if root[0] == "symbol" and root[1] not in self.program.memory.allocations:
             root = UNKNOWN
         if space in ("shared", "local"):
-            return self._faulting(
-                f"call ptr @find_private(ptr %F.spaces, i64 {0 if space == 'shared' else 1}, "
-                f"ptr %{space}, i64 {address}, i64 {size})"
-            )
+            which = "0" if space == "shared" else "1"
+            return self.numbered(which, f"%{space}", address, str(size), "fault.memory")
         if root is not UNKNOWN and root[0] != "?":
             moved = self.op(f"sub i64 {address}, {self._address(root)}")
             offset = self.op(f"add i64 {moved}, {self.slot(root, 'into')}")
@@ -256,16 +248,32 @@ class Translator(Arithmetic):
             self.head.append(line)
         return name
 
-    def _askew(self, offset: str, limit: str, size: int) -> str:
-        bad = self.op(f"icmp uge i64 {offset}, {limit}")
-        if size == 1:
+    def limit(self, whole: str, size: str) -> str:
+        """Below this an access of so many bytes may begin, of so many in all."""
+        return self.call("usub.sat", "i64", whole, self.calc("i64", "size - 1", size=size))
+
+    def outside(self, offset: str, limit: str, size: str) -> str:
+        """Whether an access may not begin there: beyond its limit, or askew."""
+        bad = self.calc("i64", "at >= limit", at=offset, limit=limit)
+        if size == "1":
             return bad
-        low = self.op(f"and i64 {offset}, {size - 1}")
-        return self.op(f"or i1 {bad}, {self.op(f'icmp ne i64 {low}, 0')}")
+        return self.calc("i64", "bad or at & size - 1 != 0", bad=bad, at=offset, size=size)
+
+    def numbered(self, which: str, base: str, address: str, size: str, wrong: str) -> str:
+        """Where an address of shared (0) or local (1) memory is that names no array."""
+        number = self.calc("i64", f"a + {1 << LOCAL_BITS - 1} >> {LOCAL_BITS}", a=address)
+        count = self.get("%F.spaces", "i64")
+        self.unless(self.calc("i64", "n >= count", n=number, count=count), wrong)
+        row = self.at("%F.spaces", self.calc("i64", "n * 4 + w * 2 + 1", n=number, w=which), "i64")
+        offset = self.calc("i64", f"a - (n << {LOCAL_BITS})", a=address, n=number)
+        limit = self.limit(self.get(row, "i64"), size)
+        self.unless(self.outside(offset, limit, size), wrong)
+        start = self.get(self.at(row, 1, "i64"), "i64")
+        return self.at(base, self.op(f"add i64 {start}, {offset}"), "i8")
 
     def _within(self, offset: str, limit: str, data: str, size: int) -> str:
-        self.unless(self._askew(offset, limit, size), "fault.memory")
-        return self.op(f"getelementptr i8, ptr {data}, i64 {offset}")
+        self.unless(self.outside(offset, limit, str(size)), "fault.memory")
+        return self.at(data, offset, "i8")
 
     def _private(self, space: str, address: str, name: str, size: int) -> str:
         """An access to a shared or local array by its name."""
@@ -279,44 +287,34 @@ class Translator(Arithmetic):
             whole = aligned(array.size) if array.space == "local" else array.size
             limit = str(max(whole - size + 1, 0))
         else:
-            limit = self.op(f"call i64 @llvm.usub.sat.i64(i64 %F.dynamic, i64 {size - 1})")
+            limit = self.limit("%F.dynamic", str(size))
         start = self.offsets[array.space][array.name]
-        data = self.op(f"getelementptr i8, ptr %{array.space}, i64 {start}")
+        data = self.at(f"%{array.space}", start, "i8")
         return self._within(self.op(f"sub i64 {address}, {base}"), limit, data, size)
 
     def _found(self, space: str, address: str, size: int, *, writes: bool) -> str:
         """An access of which only the address says where it goes; the last array is tried first."""
-        row = self.op(f"getelementptr i64, ptr %F.caches, i64 {4 * self.caches}")
+        row = self.at("%F.caches", 4 * self.caches, "i64")
         self.caches += 1
-        base, whole = (
-            self.op(f"load i64, ptr {self.op(f'getelementptr i64, ptr {row}, i64 {k}')}")
-            for k in (0, 2 if writes else 1)
-        )
-        data = self.op(f"load ptr, ptr {self.op(f'getelementptr i64, ptr {row}, i64 3')}")
-        limit = self.op(f"call i64 @llvm.usub.sat.i64(i64 {whole}, i64 {size - 1})")
+        base, whole = (self.get(self.at(row, k, "i64"), "i64") for k in (0, 2 if writes else 1))
+        data = self.get(self.at(row, 3, "i64"), "ptr")
         offset = self.op(f"sub i64 {address}, {base}")
-        seek, near, end = (self.name(n) for n in ("seek", "near", "end"))
-        self.branch(self._askew(offset, limit, size), seek, near, rare=True)
+        seek, near, end, last = (self.name(n) for n in ("seek", "near", "end", "last"))
+        bad = self.outside(offset, self.limit(whole, str(size)), str(size))
+        self.branch(bad, seek, near, rare=True)
         self.label(seek)
-        generic = space == "generic"
-        found = self._faulting(
-            f"call ptr @find_{'generic' if generic else 'global'}(ptr %frame, ptr {row}, "
-            f"i64 {address}, i64 {size}, i64 {2 if writes else 1}"
-            f"{', ptr %shared, ptr %local' if generic else ''})"
+        generic = "true" if space == "generic" else "false"
+        found = self.op(
+            f"call ptr @find(ptr %frame, ptr {row}, i64 {address}, i64 {size}, "
+            f"i64 {2 if writes else 1}, i1 {generic}, ptr %shared, ptr %local)"
         )
-        last = self.name("last")
+        self.unless(self.op(f"icmp eq ptr {found}, null"), "fault.memory")
         self.label(last)
         self.jump(end)
         self.label(near)
-        place = self.op(f"getelementptr i8, ptr {data}, i64 {offset}")
-        self.jump(end)
+        place = self.at(data, offset, "i8")
         self.label(end)
         return self.op(f"phi ptr [ {found}, %{last} ], [ {place}, %{near} ]")
-
-    def _faulting(self, text: str) -> str:
-        found = self.op(text)
-        self.unless(self.op(f"icmp eq ptr {found}, null"), "fault.memory")
-        return found
 
     def _pieces(self, i: Instruction, operand: str, count: int, *, writes: bool) -> list[str]:
         """The addresses of the parts of a vector."""
@@ -405,14 +403,9 @@ class Translator(Arithmetic):
         if name == "exch":
             new = values[0]
         elif name == "cas":
-            new = self.select(self.op(f"icmp eq {t} {old}, {values[0]}"), t, values[1], old)
-        elif name == "inc":
-            more = self.op(f"icmp uge {t} {old}, {values[0]}")
-            new = self.select(more, t, "0", self.op(f"add {t} {old}, 1"))
-        elif name == "dec":
-            ends = self.op(f"icmp eq {t} {old}, 0")
-            ends = self.op(f"or i1 {ends}, {self.op(f'icmp ugt {t} {old}, {values[0]}')}")
-            new = self.select(ends, t, values[0], self.op(f"sub {t} {old}, 1"))
+            new = self.calc(t, "v if old == a else old", old=old, a=values[0], v=values[1])
+        elif name in COUNTS:
+            new = self.calc(t, COUNTS[name], old=old, most=values[0])
         else:
             new = self.arithmetic((name, kind), [old, values[0]])
         self.do(f"store {t} {new}, ptr {place}, align 1")
@@ -504,9 +497,13 @@ class Translator(Arithmetic):
             self.jump(target)
         if target.startswith("again"):
             self.label(target)
-            stop = self.op("load volatile i64, ptr %frame")
-            self.branch(self.op(f"icmp ne i64 {stop}, 0"), "stopped", f"L{to}", rare=True)
-            self.label(self.name("behind"))
+            self.hear()
+            self.jump(f"L{to}")
+
+    def hear(self) -> None:
+        """Stops where the launch is to stop."""
+        stop = self.op("load volatile i64, ptr %frame")
+        self.unless(self.calc("i64", "n != 0", n=stop), "stopped")
 
     def _carry_out(self, i: Instruction) -> None:
         if i.op[0] in NOTHING:
@@ -545,7 +542,7 @@ class Translator(Arithmetic):
                 whole = "0"
                 for k, part in enumerate(parts):
                     value = self.op(f"zext i{size} {self.read(part, f'u{size}')} to i{n}")
-                    whole = self.op(f"or i{n} {whole}, {self.op(f'shl i{n} {value}, {k * size}')}")
+                    whole = self.calc(f"i{n}", f"a | b << {k * size}", a=whole, b=value)
                 self.write(target, whole, f"u{n}")
                 return
             value = self.read(source, f"u{n}")
@@ -693,8 +690,8 @@ class Translator(Arithmetic):
                 if len(i.operands) > 3:
                     raise NotNative(str(i))
                 value = self.op(f"zext i1 {self.read(i.operands[-1], 'pred')} to i32")
-                self._add(self.said("true"), value)
-                self._add(self.said("all"), "1")
+                self.update(self.said("true"), "x + more", more=value)
+                self.update(self.said("all"), "x + 1")
             return
         self._leave_word("masks", self._mask(i), "i32")
         if name in ("shfl", "match", "redux"):
@@ -708,11 +705,7 @@ class Translator(Arithmetic):
 
     def said(self, name: str) -> str:
         """Where a block's threads have said something."""
-        return self.op(f"getelementptr i32, ptr %F.said, i64 {SAID.index(name)}")
-
-    def _add(self, place: str, value: str) -> None:
-        before = self.op(f"load i32, ptr {place}")
-        self.do(f"store i32 {self.op(f'add i32 {before}, {value}')}, ptr {place}")
+        return self.at("%F.said", SAID.index(name))
 
     def _go_on(self, i: Instruction) -> None:
         name = i.op[0]
@@ -723,49 +716,42 @@ class Translator(Arithmetic):
     def _end_bar(self, i: Instruction) -> None:
         if "red" not in i.op:
             return
-        yes, every = (self.op(f"load i32, ptr {self.said(n)}") for n in SAID[2:4])
+        yes, every = (self.get(self.said(n)) for n in SAID[2:4])
         if "popc" in i.op:
             self.write(i.operands[0], yes, "u32")
         else:
-            test = f"icmp eq i32 {yes}, {every}" if "and" in i.op else f"icmp ne i32 {yes}, 0"
-            self.write(i.operands[0], self.op(test), "pred")
+            test = "yes == every" if "and" in i.op else "yes != 0"
+            self.write(i.operands[0], self.calc("i32", test, yes=yes, every=every), "pred")
 
     _end_barrier = _end_bar
 
     def _published(self, lane: str) -> str:
-        return self.op(
-            f"load i64, ptr {self.op(f'getelementptr i64, ptr %F.published, i32 {lane}')}"
-        )
+        return self.get(self.op(f"getelementptr i64, ptr %F.published, i32 {lane}"), "i64")
+
+    def mark(self, place: str, holds: str, lane: str) -> None:
+        """Sets a lane's bit of a mask where something holds."""
+        self.update(place, "x | one << lane", one=self.op(f"zext i1 {holds} to i32"), lane=lane)
 
     def _end_shfl(self, i: Instruction) -> None:
         target, *predicate = names(i.operands[0])
-        mine = self.op("and i32 %thread, 31")
         b, c = (self.read(o, "u32") for o in i.operands[2:4])
-        b = self.op(f"and i32 {b}, 31")
-        segment = self.op(f"and i32 {self.op(f'lshr i32 {c}, 8')}, 31")
-        end = self.op(f"and i32 {c}, 31")
-        outer = self.op(f"and i32 {segment}, {mine}")
-        others = self.op(f"xor i32 {segment}, -1")
-        top = self.op(f"or i32 {outer}, {self.op(f'and i32 {end}, {others}')}")
-        source = {"up": f"sub i32 {mine}, {b}", "down": f"add i32 {mine}, {b}",
-                  "bfly": f"xor i32 {mine}, {b}"}.get(i.op[2])  # fmt: skip
-        if source is None:
-            source = f"or i32 {outer}, {self.op(f'and i32 {b}, {others}')}"
-        place = self.op(source)
+        values = {"t": self.op("and i32 %thread, 31"), "b": self.op(f"and i32 {b}, 31"), "c": c}
+        values["s"] = self.calc("i32", "c >> 8 & 31", c=c)  # the segment
+        top = self.calc("i32", "s & t | c & 31 & ~s", **values)
+        place = self.calc("i32", SOURCES[i.op[2]], **values)
         valid = self.op(f"icmp {'sge' if i.op[2] == 'up' else 'sle'} i32 {place}, {top}")
-        lane = self.select(valid, "i32", place, mine)
+        lane = self.select(valid, "i32", place, values["t"])
         self.write(target, self.op(f"trunc i64 {self._published(lane)} to i32"), "u32")
         if predicate:
             self.write(predicate[0], valid, "pred")
 
     def _asked(self, i: Instruction, what: str) -> str:
         """The bits of a warp's lanes, those of the own mask."""
-        bits = self.op(f"load i32, ptr %{what}")
-        mask = self._mask(i)
+        bits, mask = self.get(f"%{what}"), self._mask(i)
         return bits if mask == "0" else self.op(f"and i32 {bits}, {mask}")
 
     def _end_activemask(self, i: Instruction) -> None:
-        self.write(i.operands[0], self.op("load i32, ptr %here"), "u32")
+        self.write(i.operands[0], self.get("%here"), "u32")
 
     def _end_vote(self, i: Instruction) -> None:
         yes, here = self._asked(i, "yes"), self._asked(i, "here")
@@ -773,18 +759,18 @@ class Translator(Arithmetic):
         if mode == "ballot":
             self.write(i.operands[0], yes, "u32")
             return
-        none = self.op(f"icmp eq i32 {yes}, 0")
-        every = self.op(f"icmp eq i32 {yes}, {here}")
-        value = {"any": f"xor i1 {none}, true", "all": f"or i1 {every}, false",
-                 "uni": f"or i1 {every}, {none}"}[mode]  # fmt: skip
-        self.write(i.operands[0], self.op(value), "pred")
+        test = {"any": "yes != 0", "all": "yes == here", "uni": "yes == here or yes == 0"}[mode]
+        self.write(i.operands[0], self.calc("i32", test, yes=yes, here=here), "pred")
 
     def _end_match(self, i: Instruction) -> None:
         target, *predicate = names(i.operands[0])
         mine = self._published(self.op("and i32 %thread, 31"))
-        here = self._asked(i, "here")
-        same = self.op(f"call i32 @matching(ptr %F.published, i64 {mine})")
-        same = self.op(f"and i32 {same}, {here}")
+        here, bits = self._asked(i, "here"), self.variable("i32")
+        self.set(bits, 0)
+        with self.each("32") as lane:
+            alike = self.calc("i64", "a == b", a=self._published(lane), b=mine)
+            self.mark(bits, alike, lane)
+        same = self.op(f"and i32 {self.get(bits)}, {here}")
         if i.op[1] == "any":
             self.write(target, same, "u32")
             return
@@ -798,17 +784,14 @@ class Translator(Arithmetic):
         if kind in FLOATS:
             raise NotNative(i.name)
         info = np.iinfo(np.int32 if kind[0] == "s" else np.uint32)
-        nothing: Any = {"min": info.max, "max": info.min, "and": -1}.get(name, 0)
-        total = self.variable("i32")
-        self.do(f"store i32 {constant(nothing, 's32' if nothing == -1 else kind)}, ptr {total}")
-        here = self._asked(i, "here")
+        total, here = self.variable("i32"), self._asked(i, "here")
+        self.set(total, {"min": info.max, "max": info.min, "and": -1}.get(name, 0))
         with self.each("32") as lane:
-            bit = self.op(f"and i32 {self.op(f'lshr i32 {here}, {lane}')}, 1")
-            with self.when(self.op(f"icmp ne i32 {bit}, 0")):
+            taken = self.calc("i32", "here >> lane & 1 != 0", here=here, lane=lane)
+            with self.when(taken):
                 value = self.op(f"trunc i64 {self._published(lane)} to i32")
-                before = self.op(f"load i32, ptr {total}")
-                self.do(f"store i32 {self.arithmetic((name, kind), [before, value])}, ptr {total}")
-        self.write(i.operands[0], self.op(f"load i32, ptr {total}"), kind)
+                self.set(total, self.arithmetic((name, kind), [self.get(total), value]))
+        self.write(i.operands[0], self.get(total), kind)
 
 
 def _kind_of_point(i: Instruction) -> int:
