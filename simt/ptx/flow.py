@@ -125,10 +125,8 @@ class Graph:
 
         Threads that have a few things left to do before they end are waited for until they have.
         """
-        bars = {
-            n for n in self.order
-            if any(i.op[0] in BARRIERS and "warp" not in i.op for i in self._code[n : self.stops[n]])
-        }  # fmt: skip
+        waits = {k for k, i in enumerate(self._code) if i.op[0] in BARRIERS and "warp" not in i.op}
+        bars = {n for n in self.order if not waits.isdisjoint(range(n, self.stops[n]))}
         straight, inner = {END}, [n for n in self.order if n not in bars]
         while more := {n for n in inner if n not in straight and ways[n] <= straight}:
             straight |= more

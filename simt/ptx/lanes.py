@@ -301,7 +301,7 @@ def text_at(tables: dict[str, dict[int, Allocation]], address: int) -> str:
 
 
 def conversions(text: str) -> list[tuple[str, str, int, int]]:
-    """A format as texts, each with the conversion after it, where its value lies, how long it is."""
+    """A format as texts, each with the conversion behind it, its value's place, its bytes."""
     parts = re.split(r"(%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z|j|t)?[diuoxXfFeEgGaAcspn]|%%)", text)
     pieces, offset = [], 0
     for literal, form in zip(parts[::2], [*parts[1::2], ""], strict=True):

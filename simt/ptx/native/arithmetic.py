@@ -217,10 +217,9 @@ class Arithmetic(Emitter):
     def _op_lop3(self, op: tuple[str, ...], t: str, n: int, *values: str) -> str:
         if not values[3].isdigit():
             raise NotNative(".".join(op))
-        terms = [
-            " & ".join(f"{'' if k & bit else '~'}{v}" for v, bit in zip("abc", (4, 2, 1), strict=True))
-            for k in range(8) if int(values[3]) >> k & 1
-        ]  # fmt: skip
+        rows = [[(k & bit, v) for v, bit in zip("abc", (4, 2, 1), strict=True)] for k in range(8)]
+        terms = [" & ".join(v if holds else f"~{v}" for holds, v in row)
+                 for k, row in enumerate(rows) if int(values[3]) >> k & 1]  # fmt: skip
         return self.calc(t, " | ".join(terms) or "0", **dict(zip("abc", values, strict=False)))
 
     def _op_sad(self, op: tuple[str, ...], t: str, n: int, a: str, b: str, c: str, *_: str) -> str:
@@ -298,9 +297,8 @@ class Arithmetic(Emitter):
         bits = self.op(f"bitcast float {value} to i32")
         near = self.calc("i32", "bits + 32767 + (bits >> 16 & 1)", bits=bits)
         nan = self.calc("float", "x != x", x=value)
-        return self.op(
-            f"trunc i32 {self.calc('i32', f'({0x7FFF0000} if nan else near) >> 16', nan=nan, near=near)} to i16"
-        )
+        top = self.calc("i32", f"({0x7FFF0000} if nan else near) >> 16", nan=nan, near=near)
+        return self.op(f"trunc i32 {top} to i16")
 
     def _to_half(self, value: str) -> str:
         """A float64 as the nearest float16: by a float32 that is rounded to odd."""

@@ -73,31 +73,34 @@ class Emitter:
 
         def value(node: Any) -> str:
             match node:
-                case ast.Name(id=name):
-                    return values[name]
-                case ast.Constant(value=number):
-                    return str(number)
-                case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=number)):
-                    return f"-{number}"
-                case ast.UnaryOp(op=ast.USub(), operand=x):
-                    return self.op(
-                        f"fneg {kind} {value(x)}" if floats else f"sub {kind} 0, {value(x)}"
+                case ast.Name():
+                    return values[node.id]
+                case ast.Constant():
+                    return str(node.value)
+                case ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
+                    return f"-{node.operand.value}"
+                case ast.UnaryOp():
+                    minus = f"fneg {kind} " if floats else f"sub {kind} 0, "
+                    start = {
+                        ast.USub: minus,
+                        ast.Invert: f"xor {kind} -1, ",
+                        ast.Not: "xor i1 true, ",
+                    }
+                    return self.op(start[type(node.op)] + value(node.operand))
+                case ast.BinOp():
+                    x, y = value(node.left), value(node.right)
+                    return self.op(f"{'f' * floats}{OPERATORS[type(node.op)]} {kind} {x}, {y}")
+                case ast.Compare():
+                    x, y = value(node.left), value(node.comparators[0])
+                    test = TESTS[type(node.ops[0])][floats]
+                    return self.op(f"{'if'[floats]}cmp {test} {kind} {x}, {y}")
+                case ast.BoolOp():
+                    word = OPERATORS[type(node.op)]
+                    return reduce(
+                        lambda x, y: self.op(f"{word} i1 {x}, {y}"), map(value, node.values)
                     )
-                case ast.UnaryOp(op=ast.Invert(), operand=x):
-                    return self.op(f"xor {kind} {value(x)}, -1")
-                case ast.UnaryOp(op=ast.Not(), operand=x):
-                    return self.op(f"xor i1 {value(x)}, true")
-                case ast.BinOp(left=left, op=op, right=right):
-                    x, y = value(left), value(right)
-                    return self.op(f"{'f' * floats}{OPERATORS[type(op)]} {kind} {x}, {y}")
-                case ast.Compare(left=left, ops=[op], comparators=[right]):
-                    x, y = value(left), value(right)
-                    return self.op(f"{'if'[floats]}cmp {TESTS[type(op)][floats]} {kind} {x}, {y}")
-                case ast.BoolOp(op=op, values=parts):
-                    word = OPERATORS[type(op)]
-                    return reduce(lambda x, y: self.op(f"{word} i1 {x}, {y}"), map(value, parts))
-                case ast.IfExp(test=test, body=yes, orelse=no):
-                    holds, x, y = map(value, (test, yes, no))
+                case ast.IfExp():
+                    holds, x, y = map(value, (node.test, node.body, node.orelse))
                     return self.op(f"select i1 {holds}, {kind} {x}, {kind} {y}")
             raise ValueError(formula)
 

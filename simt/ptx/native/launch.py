@@ -135,7 +135,7 @@ class _Code:
     def run(
         self, program: PtxProgram, common: _Common, grid: Triple, block: Triple, dynamic: int
     ) -> tuple[int, list[int], list[Line]]:
-        """A launch: 0 or a fault's number, blocks of which something is to be told, what it prints."""
+        """A launch: 0 or a fault's number, blocks of which to tell something, what is printed."""
         kernel = self.kernel
         blocks, threads = math.prod(grid), math.prod(block)
         if (
@@ -290,7 +290,7 @@ class _Frame:
         at = self.words[FRAME.index("prints")] - self.memory.ctypes.data
         end = at + self.words[FRAME.index("printed")]
         while at < end:
-            block, thread, text = struct.unpack_from("<qii", self.memory, at)
+            block, thread, text = struct.unpack_from("<qii", self.memory.data, at)
             pieces = self._texts[text]
             size = pieces[-1][2] + pieces[-1][3]
             yield block, thread, text, self.memory[at + 16 : at + 16 + size].tobytes()

@@ -106,7 +106,7 @@ class Kernel(Translator):
                       f"%nctaid.{axis} = trunc i64 %F.g{axis} to i32"]  # fmt: skip
         last = [f"{name}:\nret {value}" for name, value in ends.items()]
         text = "\n".join([head, *self.variables, *lines, *self.head, *self.lines, *last, "}"])
-        self.variables, self.head, self.lines, self._open = [], [], [], True
+        self.variables, self.head, self.lines, self._open = [], {}, [], True
         return text
 
     def _find(self) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
 
 import numpy as np
 
@@ -31,8 +30,8 @@ __all__ = ["FAULTS", "FRAME", "MOST_PRINTED", "OWN", "SAID", "Translator"]
 # the words of what a worker is handed: numbers, then addresses
 OWN = ("shared", "local", "state", "points", "warps", "values", "masks", "said")  # of a block
 FRAME = ("stop", "noted", "block", "bx", "by", "bz", "gx", "gy", "gz", "threads", "dynamic",
-         "count", "grid", "own", "printed", *OWN, "tids", "prints", "published", "table", "slots", "addresses", "caches",
-         "params", "spaces")  # fmt: skip
+         "count", "grid", "own", "printed", *OWN, "tids", "prints", "published", "table", "slots",
+         "addresses", "caches", "params", "spaces")  # fmt: skip
 # what the threads of a block leave at a barrier and hear behind it; where they are; their turns
 SAID = ("true", "all", "true.seen", "all.seen", "gathered", "turns")
 MOST_PRINTED = 1 << 20  # bytes of a worker
@@ -90,7 +89,7 @@ class Translator(Arithmetic):
             self.state_bytes += max(self.flat.widths[name] // 8, 1)
         self.state_bytes = aligned(self.state_bytes)
         self.values: dict[str, tuple[str, str]] = {}  # registers that are computed anew
-        self.head: list[str] = []  # what the function begins with
+        self.head: dict[str, None] = {}  # the lines that the function begins with
         self._anew = {id(i) for i in self.known.anew.values()}
         every = [i for i in self.flat.code if i.op[0] in ("atom", "red")]
         self.in_order = (
@@ -120,12 +119,10 @@ class Translator(Arithmetic):
             home = self.known.homes[operand]
             return self.bits(self.op(f'load {LLVM[home]}, ptr %"{operand}"'), home, kind)
         if operand.startswith(("%clock", "%globaltimer")):
-            kind_of = "u64" if "64" in operand or "timer" in operand else "u32"
-            return self.bits(
-                self.bits(self.op("call i64 @llvm.readcyclecounter()"), "u64", kind_of),
-                kind_of,
-                kind,
-            )
+            time = self.op("call i64 @llvm.readcyclecounter()")
+            wide = "64" in operand or "timer" in operand
+            return self.bits(time if wide else self.bits(time, "u64", "u32"),
+                             "u64" if wide else "u32", kind)  # fmt: skip
         if SPECIAL.fullmatch(operand) or operand == "WARP_SZ":
             return self.bits(self._special(operand), "u32", kind)
         symbol = self._symbol(operand)
@@ -146,12 +143,14 @@ class Translator(Arithmetic):
         """The address that a pointer is, to the kernel."""
         if root[0] == "param":
             return self._parameter(self.parameters[root[1]] + int(root[2]), "u64")
-        at = self.slot(root, "into").removesuffix(".into")
-        line = f"{at}.address = load i64, ptr {at}.address.at"
-        if line not in self.head:
-            self.head += [f"{at}.address.at = getelementptr i64, ptr %F.addresses, i64 "
-                          f"{self.slots.index(root)}", line]  # fmt: skip
-        return f"{at}.address"
+        at = self.slot(root, "into").removesuffix("into") + "address"
+        return self._once(at, "i64", "%F.addresses", 8 * self.slots.index(root))
+
+    def _once(self, name: str, kind: str, base: str, start: int) -> str:
+        """What is so many bytes behind an address, read where the function begins."""
+        place = f"{name}.at = getelementptr i8, ptr {base}, i64 {start}"
+        self.head |= dict.fromkeys([place, f"{name} = load {kind}, ptr {name}.at"])
+        return name
 
     def _special(self, name: str) -> str:
         word, _, axis = name[1:].partition(".")
@@ -187,25 +186,18 @@ class Translator(Arithmetic):
             at = len(self.slots)
             self.slots.append(root)
             for k, (name, kind) in enumerate((("into", "i64"), ("size", "i64"), ("data", "ptr"))):
-                self.head += [
-                    f"%S.{at}.{name}.at = getelementptr i64, ptr %F.slots, i64 {3 * at + k}",
-                    f"%S.{at}.{name} = load {kind}, ptr %S.{at}.{name}.at",
-                ]
+                self._once(f"%S.{at}.{name}", kind, "%F.slots", 24 * at + 8 * k)
             if self.even:
-                self.head += [
+                self.head |= dict.fromkeys([
                     f"%S.{at}.low = and i64 %S.{at}.into, 15",
                     f"%S.{at}.zero = icmp eq i64 %S.{at}.low, 0",
                     f"call void @llvm.assume(i1 %S.{at}.zero)",
-                ]
+                ])  # fmt: skip
         return f"%S.{self.slots.index(root)}.{word}"
 
     def _parameter(self, start: int, kind: str) -> str:
         """A part of the kernel's parameters."""
-        place = f"%P.{start}.{kind}"
-        if f"{place} = load {LLVM[kind]}, ptr {place}.at" not in self.head:
-            self.head.append(f"{place}.at = getelementptr i8, ptr %F.params, i64 {start}")
-            self.head.append(f"{place} = load {LLVM[kind]}, ptr {place}.at")
-        return place
+        return self._once(f"%P.{start}.{kind}", LLVM[kind], "%F.params", start)
 
     # --- memory
 
@@ -242,11 +234,9 @@ class Translator(Arithmetic):
     def _limit(self, root: Root, size: int) -> str:
         """Below this an access of so many bytes may begin."""
         whole = self.slot(root, "size")
-        name = f"{whole}.{size}"
-        line = f"{name} = call i64 @llvm.usub.sat.i64(i64 {whole}, i64 {size - 1})"
-        if line not in self.head:
-            self.head.append(line)
-        return name
+        line = f"{whole}.{size} = call i64 @llvm.usub.sat.i64(i64 {whole}, i64 {size - 1})"
+        self.head[line] = None
+        return f"{whole}.{size}"
 
     def limit(self, whole: str, size: str) -> str:
         """Below this an access of so many bytes may begin, of so many in all."""
@@ -323,8 +313,7 @@ class Translator(Arithmetic):
         for first in range(0, count, many):
             moved = operand if not first else _moved(operand, first * size)
             whole = self.place(i, moved, many * size, writes=writes)
-            places += [self.op(f"getelementptr i8, ptr {whole}, i64 {k * size}") if k else whole
-                       for k in range(many)]  # fmt: skip
+            places += [self.at(whole, k * size, "i8") for k in range(many)]
         return places
 
     def _do_ld(self, i: Instruction) -> None:
@@ -334,10 +323,9 @@ class Translator(Arithmetic):
             if match is None or match[1] not in self.parameters:
                 raise NotNative(f"the address {i.operands[1]}")
             start = self.parameters[match[1]] + int(match[2] or 0)
-            places = []
-            for k in range(len(registers)):
-                at = start + k * bits_of(kind) // 8
-                self.write(registers[k], self._parameter(at, kind), kind)
+            for k, register in enumerate(registers):
+                value = self._parameter(start + k * bits_of(kind) // 8, kind)
+                self.write(register, value, kind)
             return
         places = self._pieces(i, i.operands[1], len(registers), writes=False)
         loaded = [self.op(f"load {LLVM[kind]}, ptr {p}, align 1") for p in places]
@@ -361,32 +349,21 @@ class Translator(Arithmetic):
         if {"commit_group", "wait_all", "wait_group"} & set(i.op):
             return
         size = int(i.operands[2])
-        load, store = (
-            Instruction(("ld", "global", "b32"), ()),
-            Instruction(("st", "shared", "b32"), ()),
-        )
+        load, store = (Instruction(("ld", space), ()) for space in ("global", "shared"))
         of, to = self.place(load, i.operands[1], size), self.place(store, i.operands[0], size)
         words = []
         for k in range(size // 4):
-            word = self.op(f"load i32, ptr {self._further(of, 4 * k)}, align 1")
+            word = self.op(f"load i32, ptr {self.at(of, 4 * k, 'i8')}, align 1")
             if len(i.operands) > 3:
                 more = self.op(f"icmp ugt i32 {self.read(i.operands[3], 'u32')}, {4 * k}")
                 word = self.select(more, "i32", word, "0")
             words.append(word)
         for k, word in enumerate(words):
-            self.do(f"store i32 {word}, ptr {self._further(to, 4 * k)}, align 1")
-
-    def _further(self, place: str, count: int) -> str:
-        return self.op(f"getelementptr i8, ptr {place}, i64 {count}")
+            self.do(f"store i32 {word}, ptr {self.at(to, 4 * k, 'i8')}, align 1")
 
     def _do_atom(self, i: Instruction) -> None:
-        self._atomic(i, i.operands[0], i.operands[1:])
-
-    def _do_red(self, i: Instruction) -> None:
-        self._atomic(i, "_", i.operands)
-
-    def _atomic(self, i: Instruction, target: str, rest: tuple[str, ...]) -> None:
         """No other worker comes between, unless the order does not matter: see `in_order`."""
+        target, *rest = i.operands if i.op[0] == "atom" else ("_", *i.operands)
         kind, name = i.op[-1], self._operator(i)
         floats = kind in FLOATS
         if "async" in i.op or "<" in "".join(rest) or kind.startswith(("f16", "bf16")) or (
@@ -411,6 +388,8 @@ class Translator(Arithmetic):
         self.do(f"store {t} {new}, ptr {place}, align 1")
         self.write(target, old, kind)
 
+    _do_red = _do_atom
+
     # --- instructions
 
     def thread(self) -> None:
@@ -427,7 +406,7 @@ class Translator(Arithmetic):
         self.variables.append("  %carry = alloca i1")
         if self.points:
             self.do("store i1 false, ptr %carry")
-            point = self.op("load i32, ptr %point")
+            point = self.get("%point")
             targets = " ".join(f"i32 {k + 1}, label %point.{k}" for k in range(len(self.points)))
             self.leave(f"switch i32 {point}, label %L0 [ {targets} ]")
         else:
@@ -446,10 +425,8 @@ class Translator(Arithmetic):
             except Stop as stop:
                 raise NotNative(stop.finding.message) from None
         self.label(f"L{len(code)}")
-        self.jump("finished")
-        self.label("finished")
         if self.points:
-            self.do("store i32 0, ptr %point")
+            self.set("%point", 0)
         self.jump("leave")
 
     def _instruction(self, at: int, i: Instruction) -> None:
@@ -484,18 +461,16 @@ class Translator(Arithmetic):
             index = self.read(i.operands[0], "u32")
             self.leave(f"switch i32 {index}, label %fault.trap [ {targets} ]")
             return
+        to, back = len(self.flat.code), False
         if i.op[0] == "bra":
             to = self.flat.labels[i.operands[0]]
-            target = f"L{to}"
-            if to <= at:  # a loop that may never end has to hear when it is to stop
-                target = self.name("again")
-        else:
-            target = "fault.trap" if i.op[0] == "trap" else "finished"
+            back = to <= at  # a loop that may never end has to hear when it is to stop
+        target = self.name("again") if back else "fault.trap" if i.op[0] == "trap" else f"L{to}"
         if i.guard:
             self.branch(self._guard(i), target, f"L{at + 1}")
         else:
             self.jump(target)
-        if target.startswith("again"):
+        if back:
             self.label(target)
             self.hear()
             self.jump(f"L{to}")
@@ -614,24 +589,21 @@ class Translator(Arithmetic):
     def _do_print(self, i: Instruction) -> None:
         """Block, thread, which text, and what is to be printed in it, for after the launch."""
         arrays, roots = self.program.module.arrays, self.known.origins(i.operands[0])
-        if len(roots) != 1 or (name := [*roots][0][-1]) not in arrays:
+        if len(roots) != 1 or (name := next(iter(roots))[-1]) not in arrays:
             raise NotNative("a format that is not known")
         pieces = conversions(arrays[name].content.split(b"\0")[0].decode(errors="replace"))
         size = pieces[-1][2] + pieces[-1][3]
-        used = self.op("load i64, ptr %F.printed.at")
+        used = self.get("%F.printed.at", "i64")
         end = self.op(f"add i64 {used}, {16 + aligned(size)}")
-        self.unless(self.op(f"icmp ugt i64 {end}, {MOST_PRINTED}"), "fault.trap")
-        record = self.op(f"getelementptr i8, ptr %F.prints, i64 {used}")
-        self.do(f"store i64 {self.op('load i64, ptr %F.block.at')}, ptr {record}")
-        self.do(f"store i32 %thread, ptr {self._further(record, 8)}")
-        self.do(f"store i32 {len(self.texts)}, ptr {self._further(record, 12)}")
-        if size:
-            load = Instruction(("ld", "b8"), ())
-            words = [self.place(load, f"[{i.operands[1]}+{k}]", 4) for k in range(0, size, 4)]
-            for k, word in enumerate(words):
-                value = self.op(f"load i32, ptr {word}")
-                self.do(f"store i32 {value}, ptr {self._further(record, 16 + 4 * k)}")
-        self.do(f"store i64 {end}, ptr %F.printed.at")
+        self.unless(self.calc("i64", f"n > {MOST_PRINTED}", n=end), "fault.trap")
+        record, load = self.at("%F.prints", used, "i8"), Instruction(("ld",), ())
+        self.set(record, self.get("%F.block.at", "i64"), "i64")
+        words = ["%thread", f"{len(self.texts)}"]
+        for k in range(0, size, 4):
+            words.append(self.get(self.place(load, f"[{i.operands[1]}+{k}]", 4)))
+        for k, word in enumerate(words, 2):
+            self.set(self.at(record, k), word)
+        self.set("%F.printed.at", end, "i64")
         self.texts.append(pieces)
 
     # --- where threads wait
@@ -640,36 +612,24 @@ class Translator(Arithmetic):
         """Stores what is needed later and leaves; goes on when the scheduler says so."""
         number = self.points.index(at)
         self._arrive(i)
-        for name in self.known.saved[at]:
-            home = self.known.homes[name]
-            kind = LLVM[home]
-            value = self.op(f'load {kind}, ptr %"{name}"')
-            place = self._kept(name)
-            if kind == "i1":
-                value, kind = self.op(f"zext i1 {value} to i8"), "i8"
-            self.do(f"store {kind} {value}, ptr {place}")
-        self.do(f"store i32 {number + 1}, ptr %point")
+        self._move(at, keep=True)
+        self.set("%point", number + 1)
         self.jump("leave")
         self.label(f"point.{number}")
-        for name in self.known.saved[at]:
-            kind = LLVM[self.known.homes[name]]
-            place = self._kept(name)
-            if kind == "i1":
-                value = self.op(f"trunc i8 {self.op(f'load i8, ptr {place}')} to i1")
-            else:
-                value = self.op(f"load {kind}, ptr {place}")
-            self.do(f'store {kind} {value}, ptr %"{name}"')
+        self._move(at, keep=False)
         self._go_on(i)
 
-    def _kept(self, name: str) -> str:
-        """Where a register of a thread that waits is: those of all threads side by side."""
-        whole = self._further("%F.state", self.state[name] * self.threads)
-        size = max(self.flat.widths[name] // 8, 1)
-        return self.op(f"getelementptr i{8 * size}, ptr {whole}, i32 %thread")
+    def _move(self, at: int, *, keep: bool) -> None:
+        """Registers of a thread that waits to where those of all threads are, and back."""
+        for name in self.known.saved[at]:
+            kind, size = LLVM[self.known.homes[name]], max(self.flat.widths[name], 8)
+            row = self.at("%F.state", self.state[name] * self.threads, "i8")
+            kept = self.op(f"getelementptr i{size}, ptr {row}, i32 %thread")
+            of, to = (f'%"{name}"', kept) if keep else (kept, f'%"{name}"')
+            self.set(to, self.get(of, kind), kind)
 
     def _leave_word(self, where: str, value: str, kind: str) -> None:
-        place = self.op(f"getelementptr {kind}, ptr %F.{where}, i32 %thread")
-        self.do(f"store {kind} {value}, ptr {place}")
+        self.set(self.op(f"getelementptr {kind}, ptr %F.{where}, i32 %thread"), value, kind)
 
     def _mask(self, i: Instruction) -> str:
         """The lanes that an operation names; 0 for whoever is there."""

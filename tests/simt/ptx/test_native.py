@@ -86,8 +86,8 @@ PRINTS = r"""
 __global__ void k(const float* a, int rounds) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     for (int j = 0; j < rounds; ++j)
-        printf("%3d %s: %f %lld %5.2e %c %u%%\n", i, j ? "then" : "first", a[i], 1LL << 40, a[i] * 2,
-               65 + i % 26, -i);
+        printf("%3d %s: %f %lld %5.2e %c %u%%\n", i, j ? "then" : "first", a[i], 1LL << 40,
+               a[i] * 2, 65 + i % 26, -i);
     __syncthreads();
     if (i % 7 == 3) printf("end\n");
 }"""
