@@ -148,11 +148,11 @@ class Arithmetic(Emitter):
     def _op_rem(self, op: tuple[str, ...], t: str, n: int, a: str, b: str, *_: str) -> str:
         return self.calc(t, "a - q * b", a=a, b=b, q=self._op_div(op, t, n, a, b))
 
-    def _op_shl(self, op: tuple[str, ...], t: str, n: int, a: str, amount: str, *_: str) -> str:
-        return self._shifted("shl", n, a, amount)
-
     def _op_shr(self, op: tuple[str, ...], t: str, n: int, a: str, amount: str, *_: str) -> str:
-        return self._shifted("ashr" if op[-1][0] == "s" else "lshr", n, a, amount)
+        how = "shl" if op[0] == "shl" else "ashr" if op[-1][0] == "s" else "lshr"
+        return self._shifted(how, n, a, amount)
+
+    _op_shl = _op_shr
 
     def _shifted(self, how: str, n: int, a: str, amount: str) -> str:
         """By a number of 32 bits, of which any is allowed."""
@@ -246,18 +246,13 @@ class Arithmetic(Emitter):
         ]  # fmt: skip
 
     def _op_dp4a(self, op: tuple[str, ...], t: str, n: int, a: str, b: str, c: str, *_: str) -> str:
-        x, y = (self._parts(v, k[0] == "s", 8, 4) for v, k in ((a, op[-2]), (b, op[-1])))
-        return self._dot(x, y, c)
-
-    def _op_dp2a(self, op: tuple[str, ...], t: str, n: int, a: str, b: str, c: str, *_: str) -> str:
-        x = self._parts(a, op[-2][0] == "s", 16, 2)
-        y = self._parts(b, op[-1][0] == "s", 8, 4)
-        return self._dot(x, y[2:] if "hi" in op else y[:2], c)
-
-    def _dot(self, x: list[str], y: list[str], c: str) -> str:
-        for a, b in zip(x, y, strict=True):
-            c = self.op(f"add i32 {c}, {self.op(f'mul i32 {a}, {b}')}")
+        x = self._parts(a, op[-2][0] == "s", *((8, 4) if op[0] == "dp4a" else (16, 2)))
+        y = self._parts(b, op[-1][0] == "s", 8, 4)[2 if "hi" in op else 0 :]
+        for left, right in zip(x, y, strict=False):
+            c = self.calc("i32", "c + a * b", c=c, a=left, b=right)
         return c
+
+    _op_dp2a = _op_dp4a
 
     def with_carry(self, op: tuple[str, ...], carry: str, values: list[str]) -> tuple[str, str]:
         """`add.cc` and its kin: the result and what is carried on, both predicates aside."""
@@ -465,7 +460,7 @@ class Arithmetic(Emitter):
         a, b = LLVM[of], LLVM[to]
         if of not in FLOATS and to not in FLOATS:
             if "sat" in words:
-                value, of = self._limited(value, of, to)
+                value = self._limited(value, of, to)
             return self.bits(value, of, to)
         if of not in FLOATS:
             if words & MODES:
@@ -494,13 +489,13 @@ class Arithmetic(Emitter):
             value = self.saturated(value, to)
         return value
 
-    def _limited(self, value: str, of: str, to: str) -> tuple[str, str]:
-        """A whole number limited to another type's, as its own type."""
+    def _limited(self, value: str, of: str, to: str) -> str:
+        """A whole number limited to those of another type."""
         mine, other = (np.iinfo(TYPES[k]) for k in (of, to))
-        t, sign = LLVM[of], "s" if of[0] == "s" else "u"
         for name, bound in (("max", max(other.min, mine.min)), ("min", min(other.max, mine.max))):
-            value = self.call(f"{sign}{name}", t, value, constant(bound, of))
-        return value, of
+            sign = "s" if of[0] == "s" else "u"
+            value = self.call(f"{sign}{name}", LLVM[of], value, constant(bound, of))
+        return value
 
     def _to_whole(self, value: str, of: str, to: str) -> str:
         """A float that is rounded already as the nearest whole number that there is."""

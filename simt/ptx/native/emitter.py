@@ -75,10 +75,8 @@ class Emitter:
             match node:
                 case ast.Name():
                     return values[node.id]
-                case ast.Constant():
-                    return str(node.value)
-                case ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
-                    return f"-{node.operand.value}"
+                case ast.Constant() | ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
+                    return ast.unparse(node)
                 case ast.UnaryOp():
                     minus = f"fneg {kind} " if floats else f"sub {kind} 0, "
                     start = {

@@ -28,7 +28,7 @@ from simt.ptx.native.build import compiled
 from simt.ptx.native.emitter import NotNative
 from simt.ptx.native.scheduler import MASKS, Kernel
 from simt.ptx.native.translator import FAULTS, FRAME, MOST_PRINTED, OWN, SAID
-from simt.ptx.program import LaunchMemory, PtxProgram
+from simt.ptx.program import PtxProgram
 
 __all__ = ["launch_native", "left_to_executor"]
 
@@ -53,10 +53,11 @@ def launch_native(
     try:
         if "left" in native:
             raise NotNative(native["left"])
-        code = _code(program, block, even=True)
-        common = _Common(program, code.kernel, values)
-        if not common.even:
-            code = _code(program, block, even=False)
+        for even in (True, False):
+            code = native.get((block, even)) or _Code(program, block, even=even)
+            native[block, even], common = code, _Common(program, code.kernel, values)
+            if common.even:
+                break
         if common.fixed:
             return None
     except NotNative as reason:
@@ -94,13 +95,6 @@ def launch_native(
 
 def _leave(program: PtxProgram, reason: str) -> None:
     program.native["left"] = left_to_executor[program.source.name] = reason
-
-
-def _code(program: PtxProgram, block: Triple, *, even: bool) -> _Code:
-    if (block, even) not in program.native:
-        program.native[block, even] = _Code(program, block, even=even)
-    code: _Code = program.native[block, even]
-    return code
 
 
 def _copies(allocations: list[Allocation]) -> dict[Allocation, Array]:
@@ -185,9 +179,7 @@ class _Common:
         for name, start in kernel.parameters.items():
             raw = content[name]
             self.params[start : start + len(raw)] = np.frombuffer(raw, np.uint8)
-        every = {
-            a.address: a for space in ("global", "const") for a in memory.tables[space].values()
-        }
+        every = {a.address: a for table in memory.tables.values() for a in table.values()}
         self.grid = 0
         if kernel.together:
             word = Allocation("global", np.zeros(16, np.uint8))
@@ -198,18 +190,13 @@ class _Common:
         slots, addresses, self.fixed = [(0, 0, 0)], [0], False
         for root in kernel.slots:
             if root[0] == "symbol":
-                found: Allocation | None = program.memory.allocations[root[1]]
                 pointer = program.memory.allocations[root[1]].address
             else:
-                start = int(root[2])
-                pointer = int.from_bytes(content[root[1]][start : start + 8], "little")
-                found = _at(memory, pointer)
-            slot = (0, 0, 0)
-            if found is not None:
-                address, size, free, data = _row(found)
-                slot = pointer - address, size, data
-                self.fixed |= root in kernel.written and not free
-            slots.append(slot)
+                pointer = int.from_bytes(content[root[1]][int(root[2]) :][:8], "little")
+            found = [t[pointer >> 40] for t in memory.tables.values() if pointer >> 40 in t]
+            address, size, free, data = _row(found[0]) if found else (pointer, 0, 1, 0)
+            self.fixed |= root in kernel.written and not free
+            slots.append((pointer - address, size, data))
             addresses.append(pointer)
         self.even = not any(into % 16 for into, _, _ in slots)
         self.slots = np.array(slots[1:], np.int64)
@@ -240,14 +227,6 @@ def _row(allocation: Allocation) -> tuple[int, int, int, int]:
     return allocation.address, size, 0 if fixed else size, allocation.device_pointer
 
 
-def _at(memory: LaunchMemory, pointer: int) -> Allocation | None:
-    for space in ("global", "const"):
-        found = memory.tables[space].get(pointer >> 40)
-        if found is not None:
-            return found
-    return None
-
-
 class _Frame:
     """What one worker is handed, and its memory."""
 
@@ -270,12 +249,10 @@ class _Frame:
         for name, size in sizes.items():
             words[name] = place
             place += aligned(size)
-        for letter, shape in (("b", kernel.block), ("g", grid)):
-            words.update({letter + axis: n for axis, n in zip("xyz", shape, strict=True)})
+        words |= dict(zip(("gx", "gy", "gz"), grid, strict=True))
         self.spaces = _spaces(kernel, dynamic)
         words |= {
-            "noted": -1, "block": -1, "threads": threads, "dynamic": dynamic, "own": own,
-            "grid": common.grid,
+            "noted": -1, "block": -1, "dynamic": dynamic, "own": own, "grid": common.grid,
             "count": common.count, "tids": common.tids.ctypes.data,
             "table": common.table.ctypes.data, "slots": common.slots.ctypes.data,
             "addresses": common.addresses.ctypes.data,

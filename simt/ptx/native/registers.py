@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from simt.ptx.native.emitter import FLOATS, bits_of
 from simt.ptx.native.flatten import Flat
@@ -130,21 +132,16 @@ class Registers:
         live, changed = [0] * (len(code) + 1), True
         follow = [self.after(k) for k in range(len(code))]
 
-        def out(at: int) -> int:
-            mask = 0
-            for k in follow[at]:
-                mask |= live[k]
-            return mask
+        def needed(at: int) -> int:
+            later = reduce(or_, (live[k] for k in follow[at]), 0)
+            return uses[at] | (later & ~kills[at])
 
         while changed:
             changed = False
             for at in range(len(code) - 1, -1, -1):
-                now = uses[at] | (out(at) & ~kills[at])
-                if now != live[at]:
-                    live[at], changed = now, True
-        for at in points:
-            mask = uses[at] | (out(at) & ~kills[at])
-            self.saved[at] = [n for n in kept if mask & bit[n]]
+                now = needed(at)
+                live[at], changed = now, changed or now != live[at]
+        self.saved = {at: [n for n in kept if live[at] & bit[n]] for at in points}
 
     # --- addresses
 

@@ -29,9 +29,9 @@ __all__ = ["FAULTS", "FRAME", "MOST_PRINTED", "OWN", "SAID", "Translator"]
 
 # the words of what a worker is handed: numbers, then addresses
 OWN = ("shared", "local", "state", "points", "warps", "values", "masks", "said")  # of a block
-FRAME = ("stop", "noted", "block", "bx", "by", "bz", "gx", "gy", "gz", "threads", "dynamic",
-         "count", "grid", "own", "printed", *OWN, "tids", "prints", "published", "table", "slots",
-         "addresses", "caches", "params", "spaces")  # fmt: skip
+FRAME = ("stop", "noted", "block", "gx", "gy", "gz", "dynamic", "count", "grid", "own", "printed",
+         *OWN, "tids", "prints", "published", "table", "slots", "addresses", "caches", "params",
+         "spaces")  # fmt: skip
 # what the threads of a block leave at a barrier and hear behind it; where they are; their turns
 SAID = ("true", "all", "true.seen", "all.seen", "gathered", "turns")
 MOST_PRINTED = 1 << 20  # bytes of a worker
@@ -559,32 +559,31 @@ class Translator(Arithmetic):
     def _do_slct(self, i: Instruction) -> None:
         kind, of = i.op[-2:]
         a, b = (self.read(o, kind) for o in i.operands[1:3])
-        sign = self.read(i.operands[3], of)
-        test = "fcmp oge float" if of == "f32" else "icmp sge i32"
-        plus = self.op(f"{test} {sign}, {constant(0, of)}")
+        test = "x >= 0.0" if of == "f32" else f"x < {1 << 31}"
+        plus = self.calc(LLVM[of], test, x=self.read(i.operands[3], of))
         self.write(i.operands[0], self.select(plus, LLVM[kind], a, b), kind)
 
     def _do_setp(self, i: Instruction) -> None:
-        kind = i.op[-1]
-        condition = self.compare(i.op, [self.read(o, kind) for o in i.operands[1:3]])
-        target, *opposite = names(i.operands[0])
-        other = self.op(f"xor i1 {condition}, true")
-        if len(i.operands) == 4:
-            joined = self.read(i.operands[3], "pred")
-            condition, other = (self.op(f"{i.op[2]} i1 {c}, {joined}") for c in (condition, other))
-        self.write(target, condition, "pred")
-        if opposite:
-            self.write(opposite[0], other, "pred")
+        for target, holds in zip(names(i.operands[0]), self._test(i), strict=False):
+            self.write(target, holds, "pred")
+
+    def _test(self, i: Instruction) -> tuple[str, str]:
+        """A comparison and its opposite, each joined to a predicate if there is one."""
+        holds = self.compare(i.op, [self.read(o, i.op[-1]) for o in i.operands[1:3]])
+        other = self.op(f"xor i1 {holds}, true")
+        if len(i.operands) < 4:
+            return holds, other
+        joined = self.read(i.operands[3], "pred")
+        return self.op(f"{i.op[2]} i1 {holds}, {joined}"), self.op(
+            f"{i.op[2]} i1 {other}, {joined}"
+        )
 
     def _do_set(self, i: Instruction) -> None:
         to, of = i.op[-2:]
         if bits_of(to) != 32 or of.endswith("x2"):
             raise NotNative(i.name)
-        holds = self.compare(i.op, [self.read(o, of) for o in i.operands[1:3]])
-        if len(i.operands) > 3:
-            holds = self.op(f"{i.op[2]} i1 {holds}, {self.read(i.operands[3], 'pred')}")
-        yes = constant(1 if to == "f32" else -1, to if to == "f32" else "s32")
-        self.write(i.operands[0], self.select(holds, LLVM[to], yes, constant(0, to)), to)
+        yes, no = constant(1 if to == "f32" else -1, to.replace("u", "s")), constant(0, to)
+        self.write(i.operands[0], self.select(self._test(i)[0], LLVM[to], yes, no), to)
 
     def _do_print(self, i: Instruction) -> None:
         """Block, thread, which text, and what is to be printed in it, for after the launch."""
