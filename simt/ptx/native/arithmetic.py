@@ -21,8 +21,16 @@ NUMPY = {"ex2": "exp2", "lg2": "log2", "sin": "sin", "cos": "cos", "tanh": "tanh
 COMPARE = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
            "lo": "ult", "ls": "ule", "hi": "ugt", "hs": "uge"}  # fmt: skip
 ROUND = {"rni": "rint", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
-PLAIN = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
-ONE = {"neg": "-a", "cnot": "1 if a == 0 else 0"}
+FORMULAS = {
+    "add": "a + b", "sub": "a - b", "mul": "a * b", "and": "a & b", "or": "a | b", "xor": "a ^ b",
+    "not": "~a", "neg": "-a", "cnot": "1 if a == 0 else 0",
+}  # fmt: skip
+OF_FLOATS = {
+    "add": "a + b", "sub": "a - b", "mul": "a * b", "div": "a / b", "neg": "-a", "rcp": "1.0 / a",
+    "min": "a if a < b or b != b else b", "max": "a if a > b or b != b else b",
+}  # fmt: skip
+OF_HALVES = ("add", "sub", "mul", "fma", "min", "max", "neg", "abs")
+Op = tuple[str, ...]
 MODES = {"rm", "rp", "rz"}
 
 
@@ -71,7 +79,7 @@ class Arithmetic(Emitter):
 
     # --- operations
 
-    def arithmetic(self, op: tuple[str, ...], values: list[str]) -> str:
+    def arithmetic(self, op: Op, values: list[str]) -> str:
         """The result of an arithmetic instruction.
 
         Raises:
@@ -98,14 +106,10 @@ class Arithmetic(Emitter):
             return self.call(f"s{name}.sat", t, *values[:2])
         if known or "sat" in words:
             raise NotNative(".".join(op))
-        if name in PLAIN:
-            return self.op(f"{PLAIN[name]} {t} {values[0]}, {values[1]}")
+        if name in FORMULAS:
+            return self.calc(t, FORMULAS[name], **dict(zip("abc", values, strict=False)))
         if name in ("min", "max"):
             return self.call(f"{'s' if kind[0] == 's' else 'u'}{name}", t, *values[:2])
-        if name in ONE:
-            return self.calc(t, ONE[name], a=values[0])
-        if name == "not":
-            return self.op(f"xor {t} {values[0]}, {'true' if t == 'i1' else -1}")
         if name == "abs":
             return self.op(f"call {t} @llvm.abs.{t}({t} {values[0]}, i1 false)")
         raise NotNative(".".join(op))
@@ -113,7 +117,7 @@ class Arithmetic(Emitter):
     def _extended(self, value: str, signed: bool, n: int, m: int) -> str:
         return self.op(f"{'sext' if signed else 'zext'} i{n} {value} to i{m}")
 
-    def _op_mul(self, op: tuple[str, ...], t: str, n: int, a: str, b: str, *_: str) -> str:
+    def _op_mul(self, op: Op, t: str, n: int, a: str, b: str, *_: str) -> str:
         if "hi" not in op and "wide" not in op:
             return self.op(f"mul {t} {a}, {b}")
         x, y = (self._extended(v, op[-1][0] == "s", n, 2 * n) for v in (a, b))
@@ -122,13 +126,13 @@ class Arithmetic(Emitter):
             return product
         return self.op(f"trunc i{2 * n} {self.op(f'lshr i{2 * n} {product}, {n}')} to {t}")
 
-    def _op_mad(self, op: tuple[str, ...], t: str, n: int, a: str, b: str, c: str, *_: str) -> str:
+    def _op_mad(self, op: Op, t: str, n: int, a: str, b: str, c: str, *_: str) -> str:
         if "sat" in op:
             raise NotNative(".".join(op))
         product = self._op_mul(op, t, n, a, b)
         return self.op(f"add i{2 * n if 'wide' in op else n} {product}, {c}")
 
-    def _op_mul24(self, op: tuple[str, ...], t: str, n: int, a: str, b: str, *c: str) -> str:
+    def _op_mul24(self, op: Op, t: str, n: int, a: str, b: str, *c: str) -> str:
         down = "ashr" if op[-1][0] == "s" else "lshr"
         x, y = (self.op(f"{down} i32 {self.op(f'shl i32 {v}, 8')}, 8") for v in (a, b))
         x, y = (self._extended(v, op[-1][0] == "s", 32, 64) for v in (x, y))
@@ -138,17 +142,17 @@ class Arithmetic(Emitter):
 
     _op_mad24 = _op_mul24
 
-    def _op_div(self, op: tuple[str, ...], t: str, n: int, a: str, b: str, *_: str) -> str:
+    def _op_div(self, op: Op, t: str, n: int, a: str, b: str, *_: str) -> str:
         by = self.calc(t, "1 if b == 0 else b", b=b)
         if op[-1][0] != "s":
             return self.op(f"udiv {t} {a}, {by}")
         by = self.calc(t, "1 if b == -1 else by", b=b, by=by)  # by which it overflows once
         return self.calc(t, "-a if b == -1 else q", a=a, b=b, q=self.op(f"sdiv {t} {a}, {by}"))
 
-    def _op_rem(self, op: tuple[str, ...], t: str, n: int, a: str, b: str, *_: str) -> str:
+    def _op_rem(self, op: Op, t: str, n: int, a: str, b: str, *_: str) -> str:
         return self.calc(t, "a - q * b", a=a, b=b, q=self._op_div(op, t, n, a, b))
 
-    def _op_shr(self, op: tuple[str, ...], t: str, n: int, a: str, amount: str, *_: str) -> str:
+    def _op_shr(self, op: Op, t: str, n: int, a: str, amount: str, *_: str) -> str:
         how = "shl" if op[0] == "shl" else "ashr" if op[-1][0] == "s" else "lshr"
         return self._shifted(how, n, a, amount)
 
@@ -163,16 +167,12 @@ class Arithmetic(Emitter):
             return moved
         return self.select(self.op(f"icmp uge i32 {amount}, {n}"), f"i{n}", "0", moved)
 
-    def _op_bfi(
-        self, op: tuple[str, ...], t: str, n: int, a: str, b: str, start: str, size: str
-    ) -> str:
+    def _op_bfi(self, op: Op, t: str, n: int, a: str, b: str, start: str, size: str) -> str:
         ones = self.op(f"sub {t} {self._shifted('shl', n, '1', size)}, 1")
         mask, moved = (self._shifted("shl", n, v, start) for v in (ones, a))
         return self.calc(t, "b & ~mask | moved & mask", b=b, mask=mask, moved=moved)
 
-    def _op_bfe(
-        self, op: tuple[str, ...], t: str, n: int, a: str, start: str, size: str, *_: str
-    ) -> str:
+    def _op_bfe(self, op: Op, t: str, n: int, a: str, start: str, size: str, *_: str) -> str:
         x, y = (self.op(f"zext i32 {v} to i64") for v in (start, size))
         left = self.call("smax", "i64", self.calc("i64", f"{n} - x - y", x=x, y=y), "0")
         up = self.op(f"trunc i64 {left} to i32")
@@ -180,26 +180,24 @@ class Arithmetic(Emitter):
         moved = self._shifted("shl", n, a, up)
         return self._shifted(how, n, moved, self.op(f"sub i32 {n}, {size}"))
 
-    def _op_popc(self, op: tuple[str, ...], t: str, n: int, a: str, *_: str) -> str:
+    def _op_popc(self, op: Op, t: str, n: int, a: str, *_: str) -> str:
         return self.cast("trunc", self.call("ctpop", t, a), t, "i32")
 
-    def _op_clz(self, op: tuple[str, ...], t: str, n: int, a: str, *_: str) -> str:
+    def _op_clz(self, op: Op, t: str, n: int, a: str, *_: str) -> str:
         zeros = self.op(f"call {t} @llvm.ctlz.{t}({t} {a}, i1 false)")
         return self.cast("trunc", zeros, t, "i32")
 
-    def _op_brev(self, op: tuple[str, ...], t: str, n: int, a: str, *_: str) -> str:
+    def _op_brev(self, op: Op, t: str, n: int, a: str, *_: str) -> str:
         return self.call("bitreverse", t, a)
 
-    def _op_bfind(self, op: tuple[str, ...], t: str, n: int, a: str, *_: str) -> str:
+    def _op_bfind(self, op: Op, t: str, n: int, a: str, *_: str) -> str:
         if op[-1][0] == "s":
             a = self.op(f"xor {t} {a}, {self.op(f'ashr {t} {a}, {n - 1}')}")
         zeros = self._op_clz(op, t, n, a)
         place = zeros if "shiftamt" in op else self.op(f"sub i32 {n - 1}, {zeros}")
         return self.select(self.op(f"icmp eq {t} {a}, 0"), "i32", "-1", place)
 
-    def _op_prmt(
-        self, op: tuple[str, ...], t: str, n: int, a: str, b: str, pick: str, *_: str
-    ) -> str:
+    def _op_prmt(self, op: Op, t: str, n: int, a: str, b: str, pick: str, *_: str) -> str:
         if len(op) > 2:
             raise NotNative(".".join(op))
         low, high = (self._extended(v, False, 32, 64) for v in (a, b))
@@ -214,7 +212,7 @@ class Arithmetic(Emitter):
             result = self.calc("i32", f"result | byte << {8 * k}", result=result, byte=byte)
         return result
 
-    def _op_lop3(self, op: tuple[str, ...], t: str, n: int, *values: str) -> str:
+    def _op_lop3(self, op: Op, t: str, n: int, *values: str) -> str:
         if not values[3].isdigit():
             raise NotNative(".".join(op))
         rows = [[(k & bit, v) for v, bit in zip("abc", (4, 2, 1), strict=True)] for k in range(8)]
@@ -222,13 +220,11 @@ class Arithmetic(Emitter):
                  for k, row in enumerate(rows) if int(values[3]) >> k & 1]  # fmt: skip
         return self.calc(t, " | ".join(terms) or "0", **dict(zip("abc", values, strict=False)))
 
-    def _op_sad(self, op: tuple[str, ...], t: str, n: int, a: str, b: str, c: str, *_: str) -> str:
+    def _op_sad(self, op: Op, t: str, n: int, a: str, b: str, c: str, *_: str) -> str:
         more = self.op(f"icmp {'s' if op[-1][0] == 's' else 'u'}gt {t} {a}, {b}")
         return self.calc(t, "(a - b if more else b - a) + c", a=a, b=b, c=c, more=more)
 
-    def _op_shf(
-        self, op: tuple[str, ...], t: str, n: int, low: str, high: str, amount: str, *_: str
-    ) -> str:
+    def _op_shf(self, op: Op, t: str, n: int, low: str, high: str, amount: str, *_: str) -> str:
         moved = self.call("fshl" if "l" in op else "fshr", "i32", high, low, amount)
         end = low if "l" in op else high  # what is left of 32 bits and more
         if "wrap" in op:
@@ -245,7 +241,7 @@ class Arithmetic(Emitter):
             for k in range(count)
         ]  # fmt: skip
 
-    def _op_dp4a(self, op: tuple[str, ...], t: str, n: int, a: str, b: str, c: str, *_: str) -> str:
+    def _op_dp4a(self, op: Op, t: str, n: int, a: str, b: str, c: str, *_: str) -> str:
         x = self._parts(a, op[-2][0] == "s", *((8, 4) if op[0] == "dp4a" else (16, 2)))
         y = self._parts(b, op[-1][0] == "s", 8, 4)[2 if "hi" in op else 0 :]
         for left, right in zip(x, y, strict=False):
@@ -254,7 +250,7 @@ class Arithmetic(Emitter):
 
     _op_dp2a = _op_dp4a
 
-    def with_carry(self, op: tuple[str, ...], carry: str, values: list[str]) -> tuple[str, str]:
+    def with_carry(self, op: Op, carry: str, values: list[str]) -> tuple[str, str]:
         """`add.cc` and its kin: the result and what is carried on, both predicates aside."""
         t = LLVM[op[-1]]
         *factors, y = values[: 3 if op[0].startswith("mad") else 2]
@@ -312,33 +308,27 @@ class Arithmetic(Emitter):
         t, modes = LLVM[kind], known & MODES
         if "approx" in words or name in NUMPY:
             modes = set()
-        small = kind == "f16" and name not in (*PLAIN, "fma", "min", "max", "neg", "abs")
+        small = kind == "f16" and name not in OF_HALVES
         if known - MODES or small or (modes and kind != "f32"):
             raise NotNative(f"{name} of {kind}")
         if "ftz" in words:
             values = [self.flushed(v, kind) for v in values]
         if modes:
             result = self._directed(name, modes.pop(), values)
-        elif name in ("add", "sub", "mul", "div"):
-            result = self.op(f"f{name} {t} {values[0]}, {values[1]}")
+        elif name in OF_FLOATS:
+            result = self.calc(t, OF_FLOATS[name], **dict(zip("abc", values, strict=False)))
         elif name == "fma" and kind == "f16":  # as the executor: the sum is rounded as a float64
             a, b, c = (self.op(f"fpext half {v} to double") for v in values[:3])
             result = self._to_half(self.calc("double", "a * b + c", a=a, b=b, c=c))
         elif name in ("fma", "mad"):
             result = self.call("fma", t, *values[:3])
-        elif name in ("min", "max"):
-            better = f"a {'<' if name == 'min' else '>'} b or b != b"
-            result = self.calc(t, f"a if {better} else b", a=values[0], b=values[1])
-        elif name == "neg":
-            result = self.op(f"fneg {t} {values[0]}")
         elif name == "abs":
             result = self.call("fabs", t, values[0])
         elif name == "copysign":
             result = self.call("copysign", t, values[1], values[0])
-        elif name in ("sqrt", "rsqrt", "rcp"):
-            result = values[0] if name == "rcp" else self.call("sqrt", t, values[0])
-            if name != "sqrt":
-                result = self.op(f"fdiv {t} {constant(1, kind)}, {result}")
+        elif name in ("sqrt", "rsqrt"):
+            root = self.call("sqrt", t, values[0])
+            result = root if name == "sqrt" else self.calc(t, "1.0 / a", a=root)
         elif name in NUMPY:
             self.functions.add((NUMPY[name], kind))
             result = self.op(f"call {t} @numpy.{NUMPY[name]}.{kind}({t} {values[0]})")
@@ -367,17 +357,14 @@ class Arithmetic(Emitter):
         if name in ("fma", "mad"):
             exact = self._odd_sum(self.op(f"fmul double {a}, {rest[0]}"), rest[1])
         elif name in ("add", "sub"):
-            exact = self._odd_sum(
-                a, self.calc("double", "-b", b=rest[0]) if name == "sub" else rest[0]
+            b = self.op(f"fneg double {rest[0]}") if name == "sub" else rest[0]
+            exact = self._odd_sum(a, b)
+        elif name in ("mul", "div", "rcp"):
+            exact = self.calc(
+                "double", OF_FLOATS[name], **dict(zip("ab", [a, *rest], strict=False))
             )
-        elif name in ("mul", "div"):
-            exact = self.op(f"f{name} double {a}, {rest[0]}")
-        elif name in ("sqrt", "rcp"):
-            exact = (
-                self.call("sqrt", "double", a)
-                if name == "sqrt"
-                else self.calc("double", "1.0 / a", a=a)
-            )
+        elif name == "sqrt":
+            exact = self.call("sqrt", "double", a)
         else:
             raise NotNative(f"{name}.{mode}")
         return self.rounded(exact, mode)
@@ -425,7 +412,7 @@ class Arithmetic(Emitter):
 
     # --- comparisons and conversions
 
-    def compare(self, op: tuple[str, ...], values: list[str]) -> str:
+    def compare(self, op: Op, values: list[str]) -> str:
         """`setp` and `set`: whether a comparison holds."""
         word, kind = op[1], op[-1]
         if kind not in LLVM or kind.endswith("x2") or kind == "bf16":
@@ -443,7 +430,7 @@ class Arithmetic(Emitter):
             test = f"{'s' if kind[0] == 's' else 'u'}{test}"
         return self.op(f"icmp {test} {t} {a}, {b}")
 
-    def converted(self, op: tuple[str, ...], value: str) -> str:
+    def converted(self, op: Op, value: str) -> str:
         """`cvt` of one number."""
         to, of = op[-2:]
         words = set(op[1:-2])
