@@ -61,7 +61,7 @@ class Translator(Arithmetic):
         self.arrays = {array.name: (n, array) for n, array in program.own_arrays}
         symbols = {*self.arrays, *program.memory.allocations}
         symbols |= {a.name for a in program.module.arrays.values() if program.symbol(a.name)}
-        self.known = Registers(self.flat, {p.name for p in program.function.params}, symbols)
+        self.known = Registers(self.flat, symbols)
         self.points = [k for k, i in enumerate(self.flat.code) if is_point(i)]
         self.kinds = [_kind_of_point(self.flat.code[k]) for k in self.points]
         self.together = program.cooperative  # all blocks at once
