@@ -106,9 +106,8 @@ class _Copies:
         targets: dict[int, list[str]] = {}
         for label, at in function.labels.items():
             targets.setdefault(at, []).append(label + mark)
-        flat.tables.update(
-            {n + mark: tuple(t + mark for t in table) for n, table in function.tables.items()}
-        )
+        for name, table in function.tables.items():
+            flat.tables[name + mark] = tuple(target + mark for target in table)
         turns = _turns(function)
         flat.waits |= bool(turns)
 
@@ -131,7 +130,7 @@ class _Copies:
             flat.waits |= shared
             flat.code += [YIELD] if at in turns or shared else []
             if i.op[0] == "call":
-                self._call(function, i, mark, handed, (*inside, function.name))
+                self._call(i, mark, handed, (*inside, function.name))
             elif i.op[0] in ("ld", "st") and "param" in i.op:
                 self._pass(i, mark, handed)
             elif i.op[0] == "ret" and mark:
@@ -164,9 +163,8 @@ class _Copies:
             self._flat.code.append(replace(i, op=("mov", kind), operands=pair))
 
     def _call(
-        self, caller: Function, i: Instruction, mark: str, handed: dict[str, str],
-        inside: tuple[str, ...],
-    ) -> None:  # fmt: skip
+        self, i: Instruction, mark: str, handed: dict[str, str], inside: tuple[str, ...]
+    ) -> None:
         parts = [o.strip() for o in re.split(r",(?![^()]*\))", ", ".join(i.operands))]
         results = names(parts.pop(0).strip("()")) if parts[0].startswith("(") else []
         name = parts.pop(0)

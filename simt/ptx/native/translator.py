@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import accumulate, chain
 
 import numpy as np
 
@@ -40,7 +41,8 @@ RMW = ("add", "and", "or", "xor", "min", "max")  # those that LLVM has and that 
 COUNTS = {"inc": "0 if old >= most else old + 1",
           "dec": "most if old == 0 or old > most else old - 1"}  # fmt: skip
 SOURCES = {"up": "t - b", "down": "t + b", "bfly": "t ^ b", "idx": "s & t | b & ~s"}  # lanes
-LANES = {  # registers of a thread's place in its warp
+LANES = {  # registers, from a thread's number in its block
+    "smid": "0", "nsmid": "1", "gridid": "0", "nwarpid": "32", "ARP_SZ": "32",
     "laneid": "t & 31", "warpid": "t >> 5", "lanemask_eq": "1 << (t & 31)",
     "lanemask_lt": "(1 << (t & 31)) - 1", "lanemask_ge": "-1 << (t & 31)",
     "lanemask_le": "(2 << (t & 31)) - 1", "lanemask_gt": "-2 << (t & 31)",
@@ -70,24 +72,17 @@ class Translator(Arithmetic):
         self.written: set[Root] = set()
         self.texts: list[list[tuple[str, str, int, int]]] = []  # what is printed
         self.caches = 0
-        self.offsets: dict[str, dict[str, int]] = {"shared": {}, "local": {}}
-        self.sizes = {"shared": 0, "local": 0}
-        for _, array in program.own_arrays:
-            self.offsets[array.space][array.name] = self.sizes[array.space]
-            self.sizes[array.space] += aligned(array.size)
-        self.parameters: dict[str, int] = {}  # where each parameter lies
-        size = 0
-        for p in program.function.params:
-            self.parameters[p.name] = size
-            size += aligned(p.size)
-        self.parameter_bytes = size
-        self.state: dict[str, int] = {}  # where each register lies while its thread waits
-        self.state_bytes = 0
-        for name in sorted({n for some in self.known.saved.values() for n in some},
-                           key=lambda n: (-self.flat.widths[n], n)):  # fmt: skip
-            self.state[name] = self.state_bytes
-            self.state_bytes += max(self.flat.widths[name] // 8, 1)
-        self.state_bytes = aligned(self.state_bytes)
+        self.offsets, self.sizes = {}, {}  # of arrays
+        for space in ("shared", "local"):
+            own = [(a.name, aligned(a.size)) for _, a in program.own_arrays if a.space == space]
+            self.offsets[space], self.sizes[space] = _laid_out(own)
+        self.parameters, self.parameter_bytes = _laid_out(
+            [(p.name, aligned(p.size)) for p in program.function.params]
+        )
+        widths = self.flat.widths  # a register lies in `state` while its thread waits
+        saved = sorted({*chain(*self.known.saved.values())}, key=lambda n: (-widths[n], n))
+        self.state, size = _laid_out([(n, max(widths[n] // 8, 1)) for n in saved])
+        self.state_bytes = aligned(size)
         self.values: dict[str, tuple[str, str]] = {}  # registers that are computed anew
         self.head: dict[str, None] = {}  # the lines that the function begins with
         self._anew = {id(i) for i in self.known.anew.values()}
@@ -123,7 +118,7 @@ class Translator(Arithmetic):
             wide = "64" in operand or "timer" in operand
             return self.bits(time if wide else self.bits(time, "u64", "u32"),
                              "u64" if wide else "u32", kind)  # fmt: skip
-        if SPECIAL.fullmatch(operand) or operand == "WARP_SZ":
+        if SPECIAL.fullmatch(operand):
             return self.bits(self._special(operand), "u32", kind)
         symbol = self._symbol(operand)
         if symbol is not None:
@@ -156,8 +151,6 @@ class Translator(Arithmetic):
         word, _, axis = name[1:].partition(".")
         if axis:
             return f"%{word}.{axis}"
-        if name == "WARP_SZ":
-            return "32"
         if word in LANES:
             return self.calc("i32", LANES[word], t="%thread")
         if word == "dynamic_smem_size":
@@ -165,10 +158,7 @@ class Translator(Arithmetic):
         if word in ("envreg1", "envreg2"):  # where the word is by which a grid waits
             half = self.op("lshr i64 %F.grid, 32") if word == "envreg1" else "%F.grid"
             return self.op(f"trunc i64 {half} to i32")
-        constants = {"smid": "0", "nsmid": "1", "gridid": "0", "nwarpid": "32"}
-        if word not in constants:
-            raise NotNative(f"the register {name}")
-        return constants[word]
+        raise NotNative(f"the register {name}")
 
     def write(self, target: str, value: str, kind: str) -> None:
         """A register's new value, of a type."""
@@ -616,7 +606,7 @@ class Translator(Arithmetic):
         self.jump("leave")
         self.label(f"point.{number}")
         self._move(at, keep=False)
-        self._go_on(i)
+        getattr(self, f"_end_{i.op[0]}", lambda _: None)(i)
 
     def _move(self, at: int, *, keep: bool) -> None:
         """Registers of a thread that waits to where those of all threads are, and back."""
@@ -665,12 +655,6 @@ class Translator(Arithmetic):
     def said(self, name: str) -> str:
         """Where a block's threads have said something."""
         return self.at("%F.said", SAID.index(name))
-
-    def _go_on(self, i: Instruction) -> None:
-        name = i.op[0]
-        special = getattr(self, f"_end_{name}", None)
-        if special is not None:
-            special(i)
 
     def _end_bar(self, i: Instruction) -> None:
         if "red" not in i.op:
@@ -751,6 +735,12 @@ class Translator(Arithmetic):
                 value = self.op(f"trunc i64 {self._published(lane)} to i32")
                 self.set(total, self.arithmetic((name, kind), [self.get(total), value]))
         self.write(i.operands[0], self.get(total), kind)
+
+
+def _laid_out(sizes: list[tuple[str, int]]) -> tuple[dict[str, int], int]:
+    """Where each of several things begins that lie one behind the other, and where they end."""
+    ends = [*accumulate((size for _, size in sizes), initial=0)]
+    return {name: start for (name, _), start in zip(sizes, ends, strict=False)}, ends[-1]
 
 
 def _kind_of_point(i: Instruction) -> int:
