@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import redirect_stdout
 from functools import cache
+from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -81,11 +82,11 @@ def launch_native(
     native["told"].append((grid, block))
     after = {a: a.data.copy() for a in saved}
     _put_back(saved)
-    with redirect_stdout(None):
+    only = None if code.kernel.together else np.array([min(noted)])
+    with redirect_stdout(StringIO()):  # which is printed below
         result = launch(
-            untyped, grid, block, values, dynamic=dynamic, only=np.array([min(noted)]),
-            machine=PtxMachine,
-        )  # fmt: skip
+            untyped, grid, block, values, dynamic=dynamic, only=only, machine=PtxMachine
+        )
     _put_back(saved if result.stopped else after)
     if result.stopped:
         return None
