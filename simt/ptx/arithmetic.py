@@ -281,6 +281,8 @@ def operation(op: tuple[str, ...]) -> Operation:
         function = PLAIN.get(name)
     if function is None:
         raise not_covered(".".join(op))
+    if "NaN" in words:  # which is what they give if one is
+        function = {"min": np.minimum, "max": np.maximum}[name]
     if "ftz" in words:
         function = flushing(function)
     for word, step in (("sat", saturated), ("relu", without_negative)):

@@ -28,9 +28,11 @@ FORMULAS = {
 OF_FLOATS = {
     "add": "a + b", "sub": "a - b", "mul": "a * b", "div": "a / b", "neg": "-a", "rcp": "1.0 / a",
     "min": "a if a < b or b != b else b", "max": "a if a > b or b != b else b",
+    "min.NaN": "a if a < b or a != a else b", "max.NaN": "a if a > b or a != a else b",
 }  # fmt: skip
 OF_HALVES = ("add", "sub", "mul", "fma", "min", "max", "neg", "abs")
 Op = tuple[str, ...]
+SHORT = {"float": "f32", "double": "f64", "half": "f16"}  # types in names of LLVM's
 MODES = {"rm", "rp", "rz"}
 
 
@@ -40,9 +42,8 @@ def constant(value: Any, kind: str) -> str:
     if kind == "pred":
         return "true" if whole else "false"
     bits = int(whole.view(f"u{whole.itemsize}"))
-    return (
-        f"bitcast (i{8 * whole.itemsize} {bits} to {LLVM[kind]})" if kind in FLOATS else f"{bits}"
-    )
+    n = 8 * whole.itemsize
+    return f"bitcast (i{n} {bits} to {LLVM[kind]})" if kind in FLOATS else f"{bits}"
 
 
 class Arithmetic(Emitter):
@@ -63,7 +64,7 @@ class Arithmetic(Emitter):
     def call(self, name: str, kind: str, *values: str) -> str:
         """A function of LLVM's of values of one type."""
         arguments = ", ".join(f"{kind} {v}" for v in values)
-        return self.op(f"call {kind} @llvm.{name}.{_short(kind)}({arguments})")
+        return self.op(f"call {kind} @llvm.{name}.{SHORT.get(kind, kind)}({arguments})")
 
     def bits(self, value: str, of: str, to: str) -> str:
         """The same bits as another type of PTX's; the lower ones, or more of them."""
@@ -90,7 +91,7 @@ class Arithmetic(Emitter):
         if kind in FLOATS:
             return self._of_floats(name, words, known, kind, values)
         if kind in ("f16x2", "bf16x2"):
-            halves = [[self._half(v, up, kind) for v in values] for up in (False, True)]
+            halves = [[self.half(v, up, kind) for v in values] for up in (False, True)]
             low, high = (self.arithmetic((*op[:-1], kind[:-2]), half) for half in halves)
             return self.joined(low, high, kind)
         if kind == "bf16":
@@ -266,7 +267,7 @@ class Arithmetic(Emitter):
 
     # --- floats
 
-    def _half(self, value: str, up: bool, kind: str) -> str:
+    def half(self, value: str, up: bool, kind: str) -> str:
         """One of the two numbers in a register."""
         moved = self.op(f"lshr i32 {value}, 16") if up else value
         return self.bits(self.op(f"trunc i32 {moved} to i16"), "b16", kind[:-2])
@@ -283,9 +284,11 @@ class Arithmetic(Emitter):
         bits = self.op(f"shl i32 {self._extended(value, False, 16, 32)}, 16")
         return self.op(f"bitcast i32 {bits} to float")
 
-    def to_bfloat16(self, value: str) -> str:
-        """A float32 as the bits of the nearest even bfloat16."""
+    def to_bfloat16(self, value: str, mode: str = "rn") -> str:
+        """A float32 as the bits of a bfloat16, to the nearest even one or towards zero."""
         bits = self.op(f"bitcast float {value} to i32")
+        if mode == "rz":
+            return self.op(f"trunc i32 {self.op(f'lshr i32 {bits}, 16')} to i16")
         near = self.calc("i32", "bits + 32767 + (bits >> 16 & 1)", bits=bits)
         nan = self.calc("float", "x != x", x=value)
         top = self.calc("i32", f"({0x7FFF0000} if nan else near) >> 16", nan=nan, near=near)
@@ -309,7 +312,9 @@ class Arithmetic(Emitter):
         if "approx" in words or name in NUMPY:
             modes = set()
         small = kind == "f16" and name not in OF_HALVES
-        if known - MODES or small or (modes and kind != "f32"):
+        if "NaN" in words:
+            name = f"{name}.NaN"
+        if known - MODES - {"relu", "NaN"} or small or (modes and kind != "f32"):
             raise NotNative(f"{name} of {kind}")
         if "ftz" in words:
             values = [self.flushed(v, kind) for v in values]
@@ -336,6 +341,9 @@ class Arithmetic(Emitter):
             raise NotNative(f"{name} of {kind}")
         if "ftz" in words:
             result = self.flushed(result, kind)
+        if "relu" in words:
+            formula = "zero if x < zero else x"
+            result = self.calc(t, formula, x=result, zero=constant(0, kind))
         return self.saturated(result, kind) if "sat" in words else result
 
     def flushed(self, value: str, kind: str) -> str:
@@ -440,10 +448,10 @@ class Arithmetic(Emitter):
         if of == "bf16":
             return self.converted((*op[:-1], "f32"), self.from_bfloat16(value))
         if to == "bf16":
-            if op[1:-2] != ("rn",) or of not in ("f32", "f16"):
+            if op[1:-2] not in (("rn",), ("rz",)) or of not in ("f32", "f16"):
                 raise NotNative(".".join(op))
             wide = value if of == "f32" else self.op(f"fpext half {value} to float")
-            return self.to_bfloat16(wide)
+            return self.to_bfloat16(wide, op[1])
         a, b = LLVM[of], LLVM[to]
         if of not in FLOATS and to not in FLOATS:
             if "sat" in words:
@@ -497,7 +505,3 @@ class Arithmetic(Emitter):
         plus, nan = (self.calc(a, test, x=value) for test in ("x > 0.0", "x != x"))
         formula = f"{top} if nan else whole if inside else {limits.max} if plus else {limits.min}"
         return self.calc(b, formula, nan=nan, whole=whole, inside=inside, plus=plus)
-
-
-def _short(kind: str) -> str:
-    return {"float": "f32", "double": "f64", "half": "f16"}.get(kind, kind)

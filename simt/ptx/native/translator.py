@@ -570,10 +570,22 @@ class Translator(Arithmetic):
 
     def _do_set(self, i: Instruction) -> None:
         to, of = i.op[-2:]
-        if bits_of(to) != 32 or of.endswith("x2"):
-            raise NotNative(i.name)
-        yes, no = constant(1 if to == "f32" else -1, to.replace("u", "s")), constant(0, to)
-        self.write(i.operands[0], self.select(self._test(i)[0], LLVM[to], yes, no), to)
+        if of.endswith("x2") and len(i.operands) == 3:
+            half = to[:-2] if to.endswith("x2") else f"{to[0]}16"
+            op, values = (*i.op[:-2], half, of[:-2]), [self.read(o, of) for o in i.operands[1:]]
+            low, high = (
+                self._flag(half, self.compare(op, [self.half(v, up, of) for v in values]))
+                for up in (False, True)
+            )
+            self.write(i.operands[0], self.joined(low, high, f"{half}x2"), "u32")
+            return
+        self.write(i.operands[0], self._flag(to, self._test(i)[0]), to)
+
+    def _flag(self, to: str, holds: str) -> str:
+        """One, or all bits of a whole number, where something holds."""
+        yes = 1 if to in FLOATS else 0x3F80 if to == "bf16" else -1
+        signed = to.replace("u", "s") if to[0] == "u" else to
+        return self.select(holds, LLVM[to], constant(yes, signed), constant(0, to))
 
     def _do_print(self, i: Instruction) -> None:
         """Block, thread, which text, and what is to be printed in it, for after the launch."""
