@@ -75,8 +75,10 @@ class Emitter:
             match node:
                 case ast.Name():
                     return values[node.id]
-                case ast.Constant() | ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
-                    return ast.unparse(node)
+                case ast.Constant(value=number):
+                    return f"{number!r}"
+                case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=number)):
+                    return f"-{number!r}"
                 case ast.UnaryOp():
                     minus = f"fneg {kind} " if floats else f"sub {kind} 0, "
                     start = {
