@@ -274,8 +274,8 @@ class WarpOperations(Mbarriers):
             if here is EMPTY:
                 continue
             self.mask = here
-            for _, form, offset, size in pieces:
-                if form:
+            for _, conversion, offset, size in pieces:
+                if conversion:
                     dtype = np.dtype(f"i{size}")
                     loaded = self.rely(self.load("generic", arguments, offset, dtype, 1))
                     values.append(self.spread(loaded).ravel())

@@ -73,7 +73,7 @@ def launch_native(
     if status:
         _put_back(saved)
         if status == FAULTS["trap"]:
-            _leave(program, "its threads allocate memory or trap")
+            _leave(program, "its threads allocate memory, print much, or trap")
         return None
     shared = code.kernel.sizes["shared"]
     if not noted or (grid, block) in native.setdefault("told", []):

@@ -105,6 +105,15 @@ def test_threads_print_what_they_print_on_the_executor(rounds: int, capsys: Any)
     assert said[0].count("\n") == 90 * rounds + 13
 
 
+def test_threads_choose_what_they_print(capsys: Any) -> None:
+    kernel = cpp("""#include <cstdio>
+    __global__ void k() { int t = threadIdx.x; printf(t % 3 ? "one %d\\n" : "other %d\\n", t); }
+    """)["k"]
+    assert "format" in unchecked(kernel, (1, 9))["left"]
+    wanted = [f"{'one' if t % 3 else 'other'} {t}" for t in range(9)]
+    assert sorted(capsys.readouterr().out.splitlines()) == sorted(wanted)
+
+
 def test_a_launch_that_traps_is_the_executors() -> None:
     kernel = cpp("__global__ void k(int* a) { if (a[threadIdx.x]) __trap(); else a[0] = 3; }")["k"]
     with pytest.raises(simt.errors.KernelError, match="ends the kernel by a trap"):
