@@ -11,6 +11,7 @@ import contextlib
 import functools
 import importlib.util
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from simt.device import numba_cuda
@@ -156,4 +157,8 @@ def lowered(
         except (AttributeError, TypeError) as error:
             raise ImportError(f"numba-cuda compiles in another way here: {error}") from None
         library._entry_name = entry
+        # C++ of numba-cuda's, which its dispatcher links to a kernel that calls it
+        reshapes = Path(compiler.__file__).with_name("reshape_funcs.cu")
+        if reshapes.is_file() and any("nocopy_reshape" in text for text in library.llvm_strs):
+            library.add_linking_file(str(reshapes))
         yield library

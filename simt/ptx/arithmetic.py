@@ -274,12 +274,19 @@ def operation(op: tuple[str, ...]) -> Operation:
         function = PLAIN.get(name)
     if function is None:
         raise not_covered(".".join(op))
+    if "NaN" in words:
+        function = partial(_or_nan, function)
     if "ftz" in words:
         function = flushing(function)
     for word, step in (("sat", saturated), ("relu", without_negative)):
         if word in words:
             function = partial(_then, step, function)
     return function
+
+
+def _or_nan(function: Operation, a: Array, b: Array) -> Array:
+    """`min.NaN` and `max.NaN`: NaN if one of the two is."""
+    return np.where(np.isnan(a), a, np.where(np.isnan(b), b, function(a, b)))
 
 
 def _then(step: Operation, function: Operation, *operands: Array) -> Array:

@@ -105,21 +105,44 @@ class Graph:
 
     def _post_dominators(self) -> dict[int, int]:
         """The immediate post-dominator of each block."""
-        nodes = [*self.order, END]
-        dom = {node: set(nodes) for node in self.order} | {END: {END}}
         ways = self._ways()
         self.ends = self._leads_to_end({n: w | self._may_end(n) for n, w in ways.items()})
-        changed = True
-        while changed:
-            changed = False
-            for node in reversed(self.order):
-                new = {node} | set.intersection(*(dom[n] for n in ways[node]))
-                changed |= new != dom[node]
-                dom[node] = new
-        # of the others, the nearest is the one that has all the others behind it
-        meets = {node: max(dom[node] - {node}, key=lambda n: len(dom[n])) for node in self.order}
+        meets, before = _nearest(ways), {}
+        if any(meets[node] == END and len(ways[node]) > 1 for node in self.order):
+            before = _nearest(self._to_barriers(ways))
         for node in self.order:
             back, on = [n for n in ways[node] if END < n <= node], ways[node]
+            if meets[node] == END:
+                meets[node] = before.get(node, END)
             if meets[node] == END and back and len(on) == 2:  # a loop that is also left elsewhere
                 meets[node] = (on - set(back)).pop()
         return meets
+
+    def _to_barriers(self, ways: dict[int, set[int]]) -> dict[int, set[int]]:
+        """The ways on to the next barrier, END here, without those that lead straight to the end.
+
+        Threads that have a few things left to do before they end are waited for until they have.
+        """
+        waits = {k for k, i in enumerate(self._code) if i.op[0] in BARRIERS and "warp" not in i.op}
+        bars = {n for n in self.order if not waits.isdisjoint(range(n, self.stops[n]))}
+        straight, inner = {END}, [n for n in self.order if n not in bars]
+        while more := {n for n in inner if n not in straight and ways[n] <= straight}:
+            straight |= more
+        on = {n: {END} if n in bars else ways[n] - straight for n in ways if n not in straight}
+        reaching = self._leads_to_end(on)
+        return {n: w if n in reaching else {END} for n, w in on.items()}
+
+
+def _nearest(ways: dict[int, set[int]]) -> dict[int, int]:
+    """The immediate post-dominator of each block."""
+    nodes = [*ways, END]
+    dom = {node: set(nodes) for node in ways} | {END: {END}}
+    changed = True
+    while changed:
+        changed = False
+        for node in reversed(list(ways)):
+            new = {node} | set.intersection(*(dom[n] for n in ways[node]))
+            changed |= new != dom[node]
+            dom[node] = new
+    # of the others, the nearest is the one that has all the others behind it
+    return {node: max(dom[node] - {node}, key=lambda n: len(dom[n])) for node in ways}

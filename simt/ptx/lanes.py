@@ -243,80 +243,76 @@ class WarpOperations(Mbarriers):
                 message = f"{self.text(who[0])} frees {address:#x}, where malloc has given nothing"
                 raise self.stop("out-of-bounds", message, *who)
 
-    def _text(self, address: int) -> str:
-        """The string at an address."""
-        allocation = self.tables["global"].get(address >> 40) or self.tables["const"][address >> 40]
-        start = address & ((1 << 40) - 1)
-        return bytes(allocation.data[start:]).split(b"\0")[0].decode(errors="replace")
-
     def _print(self, form: Lanes, arguments: Lanes) -> None:
         """C's printf, thread by thread."""
         if self.mask is EMPTY:
             return
-        wide = np.dtype(np.int64)
         before = self.mask
         for address in np.unique(self.active_values(form, self.lanes(before))).tolist():
-            text = self._text(int(address))
+            pieces, values = conversions(text_at(self.tables, int(address))), []
             here, _ = split(before, form.view(np.int64) == int(address))
             if here is EMPTY:
                 continue
             self.mask = here
-            pieces: list[tuple[str, str, Any]] = []
-            offset = 0
-            for literal, spec in _conversions(text):
-                if not spec:
-                    pieces.append((literal, "", None))
-                    continue
-                size = 8 if spec[-1] in "fFeEgGaAsp" or "l" in spec or "z" in spec else 4
-                offset = -(-offset // size) * size
-                dtype = wide if size == 8 else np.dtype(np.int32)
-                loaded = self.rely(self.load("generic", arguments, offset, dtype, 1))
-                value = self.spread(loaded).ravel()
-                pieces.append((literal, spec, value))
-                offset += size
+            for _, conversion, offset, size in pieces:
+                if conversion:
+                    dtype = np.dtype(f"i{size}")
+                    loaded = self.rely(self.load("generic", arguments, offset, dtype, 1))
+                    values.append(self.spread(loaded).ravel())
             for lane in self.lanes(here).tolist():
-                print(self._line(pieces, lane), end="")
+                print(formatted(pieces, [int(v[lane]) for v in values], self.tables), end="")
         self.mask = before
-
-    def _line(self, pieces: list[tuple[str, str, Any]], lane: int) -> str:
-        out = []
-        for literal, form, values in pieces:
-            out.append(literal)
-            if not form:
-                continue
-            bits = int(values[lane])
-            kind = form[-1]
-            plain = re.sub(r"(hh|h|ll|l|z|j|t)(?=\w$)", "", form)
-            if kind in "fFeEgGaA":
-                out.append(plain % struct.unpack("<d", struct.pack("<q", bits)))
-            elif kind == "s":
-                out.append(plain % self._text(bits))
-            elif kind == "p":
-                out.append(hex(bits))
-            elif kind == "c":
-                out.append(plain % chr(bits & 255))
-            else:
-                size = values.dtype.itemsize * 8
-                whole = bits % (1 << size) if kind in "uxXo" else bits
-                out.append((plain[:-1] + ("d" if kind == "u" else kind)) % whole)
-        return "".join(out)
 
     def _fail(self, params: dict[str, dict[int, Any]], arguments: list[str]) -> None:
         if self.mask is EMPTY:
             return
         lane = int(self.lanes(self.mask)[0])
-        assertion = self._text(int(self.spread(params[arguments[0]][0]).ravel()[lane]))
+        assertion = text_at(self.tables, int(self.spread(params[arguments[0]][0]).ravel()[lane]))
         who = self.thread_name(lane)
         message = f"{self.text(who)} fails the assertion `{assertion}`"
         raise Stop(Finding("exception", self.here(), message, [who]))
 
 
-def _conversions(text: str) -> list[tuple[str, str]]:
-    """A format as pairs of text and the conversion after it."""
+def text_at(tables: dict[str, dict[int, Allocation]], address: int) -> str:
+    """The string at an address."""
+    allocation = tables["global"].get(address >> 40) or tables["const"][address >> 40]
+    start = address & ((1 << 40) - 1)
+    return bytes(allocation.data[start:]).split(b"\0")[0].decode(errors="replace")
+
+
+def conversions(text: str) -> list[tuple[str, str, int, int]]:
+    """A format as texts, each with the conversion behind it, its value's place, its bytes."""
     parts = re.split(r"(%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z|j|t)?[diuoxXfFeEgGaAcspn]|%%)", text)
-    pairs = []
-    for k in range(0, len(parts), 2):
-        literal = parts[k]
-        form = parts[k + 1] if k + 1 < len(parts) else ""
-        pairs.append((literal + "%", "") if form == "%%" else (literal, form))
-    return pairs
+    pieces, offset = [], 0
+    for literal, form in zip(parts[::2], [*parts[1::2], ""], strict=True):
+        if form in ("", "%%"):
+            pieces.append((literal + form[1:], "", offset, 0))
+            continue
+        size = 8 if form[-1] in "fFeEgGaAsp" or "l" in form or "z" in form else 4
+        offset = -(-offset // size) * size
+        pieces.append((literal, form, offset, size))
+        offset += size
+    return pieces
+
+
+def formatted(pieces: list[tuple[str, str, int, int]], values: list[int], tables: Any) -> str:
+    """What printf makes of a format and the bits of its values."""
+    out, rest = [], iter(values)
+    for literal, form, _, size in pieces:
+        out.append(literal)
+        if not form:
+            continue
+        bits, kind = next(rest), form[-1]
+        plain = re.sub(r"(hh|h|ll|l|z|j|t)(?=\w$)", "", form)
+        if kind in "fFeEgGaA":
+            out.append(plain % struct.unpack("<d", struct.pack("<q", bits)))
+        elif kind == "s":
+            out.append(plain % text_at(tables, bits))
+        elif kind == "p":
+            out.append(hex(bits))
+        elif kind == "c":
+            out.append(plain % chr(bits & 255))
+        else:
+            whole = bits % (1 << 8 * size) if kind in "uxXo" else bits
+            out.append((plain[:-1] + ("d" if kind == "u" else kind)) % whole)
+    return "".join(out)

@@ -175,7 +175,7 @@ def _bytes(text: str, size: int, functions: Iterable[str]) -> bytes:
         number = function_address(text)
     elif text[:2].lower() in ("0f", "0d"):
         number = int(text[2:], 16)
-    elif re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)U?", text):
+    elif re.fullmatch(r"-?(0[xX][0-9a-fA-F]+|\d+)U?", text):
         number = int(text.rstrip("U"), 0)
     else:
         raise not_covered(f"a pointer to {text} in a global variable")

@@ -767,7 +767,7 @@ def number(text: str, kind: str) -> Any:
         return np.array([int(text[2:], 16)], np.uint32).view(np.float32).astype(dtype)[0]
     if text[:2] in ("0d", "0D"):
         return np.array([int(text[2:], 16)], np.uint64).view(np.float64).astype(dtype)[0]
-    if not re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)U?", text):
+    if not re.fullmatch(r"-?(0[xX][0-9a-fA-F]+|\d+)U?", text):
         raise not_covered(f"a pointer to {text}")
     number = int(text.rstrip("U"), 0)
     if kind == "pred":

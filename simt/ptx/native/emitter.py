@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache, reduce
+from typing import Any
 
 LLVM = {
     "pred": "i1", "b8": "i8", "u8": "i8", "s8": "i8", "b16": "i16", "u16": "i16", "s16": "i16",
@@ -12,6 +15,16 @@ LLVM = {
     "f16": "half",
 }  # fmt: skip
 FLOATS = {"f16": 16, "f32": 32, "f64": 64}
+OPERATORS = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.BitAnd: "and",
+    ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "shl", ast.RShift: "lshr",
+    ast.And: "and", ast.Or: "or",
+}  # fmt: skip
+TESTS = {  # of whole numbers without a sign, and of floats: a NaN is unlike all
+    ast.Eq: ("eq", "oeq"), ast.NotEq: ("ne", "une"), ast.Lt: ("ult", "olt"),
+    ast.LtE: ("ule", "ole"), ast.Gt: ("ugt", "ogt"), ast.GtE: ("uge", "oge"),
+}  # fmt: skip
+parsed = cache(lambda formula: ast.parse(formula, mode="eval").body)
 
 
 class NotNative(Exception):  # noqa: N818 - control flow inside the package, never shown
@@ -52,11 +65,66 @@ class Emitter:
         self.do(f"{name} = {text}")
         return name
 
+    def calc(self, kind: str, formula: str, **values: str) -> str:
+        """What a formula in Python's notation gives, for numbers of one type of LLVM's."""
+        floats = kind[0] != "i"
+
+        def value(node: Any) -> str:
+            match node:
+                case ast.Name():
+                    return values[node.id]
+                case ast.Constant(value=number):
+                    return f"{number!r}"
+                case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=number)):
+                    return f"-{number!r}"
+                case ast.UnaryOp():
+                    minus = f"fneg {kind} " if floats else f"sub {kind} 0, "
+                    start = {
+                        ast.USub: minus,
+                        ast.Invert: f"xor {kind} -1, ",
+                        ast.Not: "xor i1 true, ",
+                    }
+                    return self.op(start[type(node.op)] + value(node.operand))
+                case ast.BinOp():
+                    x, y = value(node.left), value(node.right)
+                    return self.op(f"{'f' * floats}{OPERATORS[type(node.op)]} {kind} {x}, {y}")
+                case ast.Compare():
+                    x, y = value(node.left), value(node.comparators[0])
+                    test = TESTS[type(node.ops[0])][floats]
+                    return self.op(f"{'if'[floats]}cmp {test} {kind} {x}, {y}")
+                case ast.BoolOp():
+                    word = OPERATORS[type(node.op)]
+                    return reduce(
+                        lambda x, y: self.op(f"{word} i1 {x}, {y}"), map(value, node.values)
+                    )
+                case ast.IfExp():
+                    holds, x, y = map(value, (node.test, node.body, node.orelse))
+                    return self.op(f"select i1 {holds}, {kind} {x}, {kind} {y}")
+            raise ValueError(formula)
+
+        return value(parsed(formula))
+
     def variable(self, kind: str, stem: str = "v") -> str:
         """The address of a new variable of the function."""
         place = f"%{self.name(stem)}"
         self.variables.append(f"  {place} = alloca {kind}")
         return place
+
+    def at(self, base: str, index: str | int, kind: str = "i32") -> str:
+        """The address of an element of an array."""
+        return self.op(f"getelementptr {kind}, ptr {base}, i64 {index}")
+
+    def get(self, place: str, kind: str = "i32") -> str:
+        """What is at an address."""
+        return self.op(f"load {kind}, ptr {place}")
+
+    def set(self, place: str, value: str | int, kind: str = "i32") -> None:
+        """Puts something at an address."""
+        self.do(f"store {kind} {value}, ptr {place}")
+
+    def update(self, place: str, formula: str, kind: str = "i32", **values: str) -> None:
+        """Puts what `calc` makes of `x`, which is there, in its place."""
+        self.set(place, self.calc(kind, formula, x=self.get(place, kind), **values), kind)
 
     def label(self, name: str) -> None:
         """The start of a basic block."""

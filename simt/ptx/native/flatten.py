@@ -8,14 +8,48 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from simt.ptx.native.emitter import NotNative, bits_of
-from simt.ptx.parse import Function, Instruction, is_register, names, space_of
+from simt.ptx.parse import (
+    Function,
+    Instruction,
+    function_address,
+    is_register,
+    names,
+    parse,
+    space_of,
+)
 from simt.ptx.program import PtxProgram
 
 FAULT = Instruction(("trap",), ())  # the executor carries out who comes there
 YIELD = Instruction(("yield",), ())  # lets the others of the block go on
 WORD = re.compile(r"%?[\w$]+")
+# functions of the CUDA runtime: each block's first thread counts the blocks that have come
+SYSTEM = """
+.func (.param .b64 handle) cudaCGGetIntrinsicHandle(.param .b32 scope) { ret; }
+.func (.param .b32 error) cudaCGSynchronize(.param .b64 handle, .param .b32 flags) {
+  .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<2>;
+  bar.sync 0;
+  mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %tid.z;
+  or.b32 %r1, %r1, %r2; or.b32 %r1, %r1, %r3;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra $BEHIND;
+  mov.u32 %r2, %envreg2; mov.u32 %r3, %envreg1; mov.b64 %rd1, <%r2, %r3>;
+  mov.u32 %r4, %nctaid.x; mov.u32 %r5, %nctaid.y; mov.u32 %r6, %nctaid.z;
+  mul.lo.u32 %r4, %r4, %r5; mul.lo.u32 %r4, %r4, %r6;
+  atom.global.add.u32 %r5, [%rd1], 1;
+  div.u32 %r5, %r5, %r4;
+$WAIT:
+  ld.volatile.global.u32 %r6, [%rd1];
+  div.u32 %r6, %r6, %r4;
+  setp.eq.u32 %p2, %r5, %r6;
+  @%p2 bra $WAIT;
+$BEHIND:
+  bar.sync 0;
+  ret;
+}
+"""
 MAX_INSTRUCTIONS = 20_000
 
 
@@ -47,8 +81,18 @@ def flattened(program: PtxProgram) -> Flat:
 
 class _Copies:
     def __init__(self, program: PtxProgram, flat: Flat) -> None:
-        self._functions, self._flat, self._count = program.module.functions, flat, 0
+        self._functions = _system() | program.module.functions
+        self._flat, self._count = flat, 0
+        words = {
+            o for f in program.used for i in f.instructions if i.op[0] == "mov" for o in i.operands
+        }
+        held = b"".join(a.content for a in program.module.arrays.values())
+        self._addressed = [
+            f for f in program.used
+            if f.name in words or function_address(f.name).to_bytes(8, "little") in held
+        ]  # fmt: skip
         self._own = {p.name for p in program.function.params}
+        self._last: dict[str, str] = {}  # what was last handed over, by its place
         self.given: set[str] = set()  # registers that stand for what is handed over
         self.taken: set[str] = set()
 
@@ -60,9 +104,8 @@ class _Copies:
         targets: dict[int, list[str]] = {}
         for label, at in function.labels.items():
             targets.setdefault(at, []).append(label + mark)
-        flat.tables.update(
-            {n + mark: tuple(t + mark for t in table) for n, table in function.tables.items()}
-        )
+        for name, table in function.tables.items():
+            flat.tables[name + mark] = tuple(target + mark for target in table)
         turns = _turns(function)
         flat.waits |= bool(turns)
 
@@ -85,7 +128,7 @@ class _Copies:
             flat.waits |= shared
             flat.code += [YIELD] if at in turns or shared else []
             if i.op[0] == "call":
-                self._call(function, i, mark, handed, (*inside, function.name))
+                self._call(i, mark, handed, (*inside, function.name))
             elif i.op[0] in ("ld", "st") and "param" in i.op:
                 self._pass(i, mark, handed)
             elif i.op[0] == "ret" and mark:
@@ -113,33 +156,61 @@ class _Copies:
             at = f"{place}$${start + k * bits_of(kind) // 8}$${bits_of(kind)}"
             self._flat.widths[at] = bits_of(kind)
             (self.taken if load else self.given).add(at)
+            self._last[at] = register
             pair = (register, at) if load else (at, register)
             self._flat.code.append(replace(i, op=("mov", kind), operands=pair))
 
     def _call(
-        self, caller: Function, i: Instruction, mark: str, handed: dict[str, str],
-        inside: tuple[str, ...],
-    ) -> None:  # fmt: skip
+        self, i: Instruction, mark: str, handed: dict[str, str], inside: tuple[str, ...]
+    ) -> None:
         parts = [o.strip() for o in re.split(r",(?![^()]*\))", ", ".join(i.operands))]
         results = names(parts.pop(0).strip("()")) if parts[0].startswith("(") else []
         name = parts.pop(0)
         arguments = [a for a in names(parts[0].strip("()")) if a] if parts else []
-        if name not in self._functions:  # of the system, such as printf, or by address
-            self._flat.code.append(replace(FAULT, guard=i.guard, negated=i.negated, line=i.line))
+        flat, by_address = self._flat, name in self._flat.widths
+        if by_address:
+            callees = [f for f in self._addressed if len(f.params) == len(arguments)]
+        elif name in self._functions:
+            callees = [self._functions[name]]
+        elif name == "vprintf":
+            values = tuple(self._last.get(f"{a}{mark}$$0$$64", "") for a in arguments)
+            flat.code.append(replace(i, op=("print",), operands=values))
+            return
+        else:  # of the system, such as malloc
+            flat.code.append(replace(FAULT, guard=i.guard, negated=i.negated, line=i.line))
             return
         if i.guard:
             raise NotNative(f"the call {i}")
-        callee = self._functions[name]
-        if name in inside:
-            raise NotNative("a device function calls itself")
         self._count += 1
+        end = f"called$${self._count}"
 
         def place(variable: str) -> str:
             return handed.get(variable, variable + mark)
 
-        inner = {p.name: place(a) for p, a in zip(callee.params, arguments, strict=True)}
-        inner |= {r: place(a) for r, a in zip(callee.results, results, strict=False)}
-        self.add(callee, f"$${self._count}", inner, inside)
+        for callee in callees:
+            if callee.name in inside:
+                raise NotNative(f"{callee.name}, which calls itself")
+            self._count += 1
+            on = f"other$${self._count}"
+            if by_address:
+                flat.widths[f"{on}$$"] = 1
+                address = str(function_address(callee.name))
+                test = replace(i, op=("setp", "ne", "u64"), operands=(f"{on}$$", name, address))
+                flat.code += [test, replace(i, op=("bra",), operands=(on,), guard=f"{on}$$")]
+            inner = {p.name: place(a) for p, a in zip(callee.params, arguments, strict=True)}
+            inner |= {r: place(a) for r, a in zip(callee.results, results, strict=False)}
+            self.add(callee, f"$${self._count}", inner, inside)
+            if by_address:
+                flat.code.append(replace(i, op=("bra",), operands=(end,)))
+                flat.labels[on] = len(flat.code)
+        if by_address:
+            flat.code.append(FAULT)
+            flat.labels[end] = len(flat.code)
+
+
+@cache
+def _system() -> dict[str, Function]:
+    return parse(SYSTEM).functions
 
 
 def _turns(function: Function) -> set[int]:

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+import struct
+from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import redirect_stdout
 from functools import cache, partial
+from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -18,22 +22,23 @@ import numpy as np
 from simt.core import limits
 from simt.core.memory import Allocation, aligned
 from simt.device.selection import cores
-from simt.machine.execution import LaunchResult, launch, written_allocations
+from simt.machine.execution import CHUNK, LaunchResult, launch, written_allocations
+from simt.ptx.lanes import formatted
 from simt.ptx.machine import PtxMachine
 from simt.ptx.native.build import compiled
 from simt.ptx.native.emitter import NotNative
 from simt.ptx.native.scheduler import MASKS, Kernel
-from simt.ptx.native.translator import FAULTS, FRAME
-from simt.ptx.program import LaunchMemory, PtxProgram
+from simt.ptx.native.translator import FAULTS, FRAME, MOST_PRINTED, OWN, SAID
+from simt.ptx.program import PtxProgram
 
 Triple = tuple[int, int, int]
+Line = tuple[int, int, int, bytes]  # block, thread, text and values of what a thread prints
 Array = np.ndarray[Any, Any]
 SHARES_EACH = 8  # parts of the grid for each worker
 FEW = 1 << 14  # threads; fewer are not worth a second core
 MAX_REASON = 300  # characters of what LLVM says
 PART = 1 << 23  # bytes that one core copies at once
 left_to_executor: dict[str, str] = {}  # the kernels that always are, and why
-PRINTS = "trap"  # the fault of a thread that does what only the executor can
 
 
 def launch_native(
@@ -47,12 +52,13 @@ def launch_native(
     """
     native = program.native
     try:
-        if "left" in native or program.cooperative:
-            raise NotNative(native.get("left", "its whole grid waits"))
-        code = _code(program, block, even=True)
-        common = _Common(program, code.kernel, values)
-        if not common.even:
-            code = _code(program, block, even=False)
+        if "left" in native:
+            raise NotNative(native["left"])
+        for even in (True, False):
+            code = native.get((block, even)) or _Code(program, block, even=even)
+            native[block, even], common = code, _Common(program, code.kernel, values)
+            if common.even:
+                break
         if common.fixed:
             return None
     except NotNative as reason:
@@ -66,32 +72,31 @@ def launch_native(
         launch, untyped, grid, block, values, dynamic=dynamic, machine=PtxMachine
     )
     saved = _copies(written_allocations(untyped, values))
-    status, noted = code.run(program, common, grid, block, dynamic)
+    status, noted, lines = code.run(program, common, grid, block, dynamic)
     if status:
         _put_back(saved)
-        if status == FAULTS[PRINTS]:
-            _leave(program, "its threads print, allocate memory, trap, or call by address")
+        if status == FAULTS["trap"]:
+            _leave(program, "its threads allocate memory, print much, or trap")
         return None
     shared = code.kernel.sizes["shared"]
     if not noted or (grid, block) in native.setdefault("told", []):
+        common.print(code.kernel, lines)
         return LaunchResult(program.source, [], shared_bytes=shared)
     native["told"].append((grid, block))
     after = {a: a.data.copy() for a in saved}
     _put_back(saved)
-    result = executor(only=np.array([min(noted)]))
+    only = None if code.kernel.together else np.array([min(noted)])
+    with redirect_stdout(StringIO()):  # which is printed below
+        result = executor(only=only)
     _put_back(saved if result.stopped else after)
-    return None if result.stopped else result
+    if result.stopped:
+        return None
+    common.print(code.kernel, lines)
+    return result
 
 
 def _leave(program: PtxProgram, reason: str) -> None:
     program.native["left"] = left_to_executor[program.source.name] = reason
-
-
-def _code(program: PtxProgram, block: Triple, *, even: bool) -> _Code:
-    if (block, even) not in program.native:
-        program.native[block, even] = _Code(program, block, even=even)
-    code: _Code = program.native[block, even]
-    return code
 
 
 def _copies(allocations: list[Allocation]) -> dict[Allocation, Array]:
@@ -125,14 +130,16 @@ class _Code:
 
     def run(
         self, program: PtxProgram, common: _Common, grid: Triple, block: Triple, dynamic: int
-    ) -> tuple[int, list[int]]:
-        """A launch: 0 or the number of a fault, and the blocks of which something is to be told."""
+    ) -> tuple[int, list[int], list[Line]]:
+        """A launch: 0 or a fault's number, blocks of which to tell something, what is printed."""
         kernel = self.kernel
-        if kernel.sizes["shared"] + dynamic > program.most_shared or (
-            kernel.sizes["local"] > limits.MAX_LOCAL
-        ):
-            return FAULTS["memory"], []
         blocks, threads = math.prod(grid), math.prod(block)
+        if (
+            kernel.sizes["shared"] + dynamic > program.most_shared
+            or kernel.sizes["local"] > limits.MAX_LOCAL
+            or (kernel.together and blocks > limits.MULTIPROCESSORS * limits.resident(threads))
+        ):
+            return FAULTS["memory"], [], []
         alone = kernel.in_order or blocks * threads < FEW
         workers = 1 if alone else min(cores(), blocks)
         share = blocks if alone else max(1, blocks // (workers * SHARES_EACH))
@@ -161,40 +168,37 @@ class _Code:
             wait(running)
         statuses = [future.result() for future in running]
         noted = [int(f.words[1]) for f in frames if f.words[1] >= 0]
-        return max(statuses), noted
+        return max(statuses), noted, [line for f in frames for line in f.printed()]
 
 
 class _Common:
     """What all workers of a launch read: arguments, arrays, the places of threads."""
 
     def __init__(self, program: PtxProgram, kernel: Kernel, values: tuple[Any, ...]) -> None:
-        memory = program.launch_memory(values)
+        self.memory = memory = program.launch_memory(values)
         content = program.parameters(values)
         self.params = np.zeros(kernel.parameter_bytes + 16, np.uint8)
         for name, start in kernel.parameters.items():
             raw = content[name]
             self.params[start : start + len(raw)] = np.frombuffer(raw, np.uint8)
-        every = {
-            a.address: a for space in ("global", "const") for a in memory.tables[space].values()
-        }
+        every = {a.address: a for table in memory.tables.values() for a in table.values()}
+        self.grid = 0
+        if kernel.together:
+            word = Allocation("global", np.zeros(16, np.uint8))
+            self.grid, every[word.address] = word.address, word
         rows = [_row(every[address]) for address in sorted(every)]
         self.count = len(rows)
         self.table = np.array([*rows, (0, 0, 0, 0)], np.uint64)
         slots, addresses, self.fixed = [(0, 0, 0)], [0], False
         for root in kernel.slots:
             if root[0] == "symbol":
-                found: Allocation | None = program.memory.allocations[root[1]]
                 pointer = program.memory.allocations[root[1]].address
             else:
-                start = int(root[2])
-                pointer = int.from_bytes(content[root[1]][start : start + 8], "little")
-                found = _at(memory, pointer)
-            slot = (0, 0, 0)
-            if found is not None:
-                address, size, free, data = _row(found)
-                slot = pointer - address, size, data
-                self.fixed |= root in kernel.written and not free
-            slots.append(slot)
+                pointer = int.from_bytes(content[root[1]][int(root[2]) :][:8], "little")
+            found = [t[pointer >> 40] for t in memory.tables.values() if pointer >> 40 in t]
+            address, size, free, data = _row(found[0]) if found else (pointer, 0, 1, 0)
+            self.fixed |= root in kernel.written and not free
+            slots.append((pointer - address, size, data))
             addresses.append(pointer)
         self.even = not any(into % 16 for into, _, _ in slots)
         self.slots = np.array(slots[1:], np.int64)
@@ -202,6 +206,20 @@ class _Common:
         x, y, z = (np.arange(n) for n in kernel.block)
         tids = x[None, None, :] | y[None, :, None] << 11 | z[:, None, None] << 22
         self.tids = tids.ravel().astype(np.int32)
+
+    def print(self, kernel: Kernel, records: list[Line]) -> None:
+        """What threads have printed, as if all of a chunk of blocks went on together."""
+        chunk = max(1, CHUNK // kernel.threads) if not kernel.together else 1 << 31
+        turns: Counter[tuple[int, int]] = Counter()
+        lines = []
+        for block, thread, text, raw in records:
+            turns[block, thread] += 1
+            lines.append((block // chunk, turns[block, thread], text, block, thread, raw))
+        for *_, text, _, _, raw in sorted(lines):
+            pieces = kernel.texts[text]
+            values = [int.from_bytes(raw[at : at + size], "little", signed=True)
+                      for _, form, at, size in pieces if form]  # fmt: skip
+            print(formatted(pieces, values, self.memory.tables), end="")
 
 
 def _row(allocation: Allocation) -> tuple[int, int, int, int]:
@@ -211,14 +229,6 @@ def _row(allocation: Allocation) -> tuple[int, int, int, int]:
     return allocation.address, size, 0 if fixed else size, allocation.device_pointer
 
 
-def _at(memory: LaunchMemory, pointer: int) -> Allocation | None:
-    for space in ("global", "const"):
-        found = memory.tables[space].get(pointer >> 40)
-        if found is not None:
-            return found
-    return None
-
-
 class _Frame:
     """What one worker is handed, and its memory."""
 
@@ -226,22 +236,25 @@ class _Frame:
         threads = kernel.threads
         whole, each = -(-threads // 32) * 32, threads if kernel.points else 1
         sizes = {
+            "published": 8 * 32, "caches": 32 * kernel.caches,
+            "prints": MOST_PRINTED if kernel.texts else 0,
             "shared": kernel.sizes["shared"] + aligned(dynamic) + 16,
             "local": kernel.sizes["local"] * each, "state": kernel.state_bytes * each,
             "points": 4 * whole, "warps": 4 * 32 * len(MASKS), "values": 8 * whole,
-            "masks": 4 * whole, "published": 8 * 32, "caches": 32 * kernel.caches,
+            "masks": 4 * whole, "said": 4 * len(SAID),
         }  # fmt: skip
-        self.memory = np.zeros(sum(map(aligned, sizes.values())) + 64, np.uint8)
-        self.common = common
+        own = sum(aligned(sizes[name]) for name in OWN)
+        further = own * (math.prod(grid) - 1) if kernel.together else 0
+        self.memory = np.zeros(sum(map(aligned, sizes.values())) + further + 64, np.uint8)
+        self.common, self._texts = common, kernel.texts
         place, words = -(-self.memory.ctypes.data // 64) * 64, dict.fromkeys(FRAME, 0)
         for name, size in sizes.items():
             words[name] = place
             place += aligned(size)
-        for letter, shape in (("b", kernel.block), ("g", grid)):
-            words.update({letter + axis: n for axis, n in zip("xyz", shape, strict=True)})
+        words |= dict(zip(("gx", "gy", "gz"), grid, strict=True))
         self.spaces = _spaces(kernel, dynamic)
         words |= {
-            "noted": -1, "block": -1, "threads": threads, "dynamic": dynamic,
+            "noted": -1, "block": -1, "dynamic": dynamic, "own": own, "grid": common.grid,
             "count": common.count, "tids": common.tids.ctypes.data,
             "table": common.table.ctypes.data, "slots": common.slots.ctypes.data,
             "addresses": common.addresses.ctypes.data,
@@ -250,6 +263,17 @@ class _Frame:
         self.words = np.array(list(words.values()), np.int64)
         self.address = self.words.ctypes.data
         self._block = -1
+
+    def printed(self) -> Iterator[Line]:
+        """Block, thread, text and values of each line that it has printed."""
+        at = self.words[FRAME.index("prints")] - self.memory.ctypes.data
+        end = at + self.words[FRAME.index("printed")]
+        while at < end:
+            block, thread, text = struct.unpack_from("<qii", self.memory.data, at)
+            pieces = self._texts[text]
+            size = pieces[-1][2] + pieces[-1][3]
+            yield block, thread, text, self.memory[at + 16 : at + 16 + size].tobytes()
+            at += 16 + aligned(size)
 
     def progressed(self) -> bool:
         """Whether it has begun another block since the last call."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from simt.ptx.native.emitter import FLOATS, bits_of
 from simt.ptx.native.flatten import Flat
@@ -35,7 +37,6 @@ class Registers:
     """The registers of a list of instructions."""
 
     flat: Flat
-    parameters: set[str]  # of the kernel
     symbols: set[str]
     homes: dict[str, str] = field(default_factory=dict)  # the type as which each is kept
     anew: dict[str, Instruction] = field(default_factory=dict)  # computed where a thread begins
@@ -52,12 +53,8 @@ class Registers:
         self._find_saved()
         self._find_roots()
 
-    def of(self, text: str) -> list[str]:
-        """The registers that a text names."""
-        return [w for w in WORD.findall(text) if w in self.flat.widths]
-
     def _written(self, i: Instruction) -> list[str]:
-        if i.op[0] in NO_RESULT or i.op[0] == "yield" or not i.operands:
+        if i.op[0] in (*NO_RESULT, "yield", "print") or not i.operands:
             return []
         if i.op[0] in ("bar", "barrier") and "red" not in i.op:
             return []
@@ -65,16 +62,15 @@ class Registers:
 
     def _used(self, i: Instruction) -> list[str]:
         several = i.operands[1:] if self._written(i) else i.operands
-        return [*self.of(" ".join((*several, i.guard)))]
+        words = WORD.findall(" ".join((*several, i.guard)))
+        return [w for w in words if w in self.flat.widths]
 
     def _find_homes(self) -> None:
         """A float's register is kept as a float."""
         known = set()
         for i, written in zip(self.flat.code, self._defined, strict=True):
             kind = result_kind(i) if i.op[0] == "cvt" else i.op[-1]
-            if kind not in FLOATS or (i.op[0] in ("setp", "set", "fma") and i.op[0] != "fma"):
-                continue
-            for name in written:
+            for name in written if kind in FLOATS and i.op[0] not in ("setp", "set") else ():
                 if name not in known and self.flat.widths[name] == bits_of(kind):
                     self.homes[name] = kind
                     known.add(name)
@@ -86,10 +82,7 @@ class Registers:
             for i, written, used in zip(self.flat.code, self._defined, self._read, strict=True)
             if len(written) == 1 and counts[written[0]] == 1 and not i.guard and self._plain(i)
         }
-        while True:
-            more = [n for n, (_, used) in waiting.items() if all(u in self.anew for u in used)]
-            if not more:
-                break
+        while more := [n for n, (_, used) in waiting.items() if self.anew.keys() >= {*used}]:
             for name in more:
                 self.anew[name] = waiting.pop(name)[0]
 
@@ -128,21 +121,16 @@ class Registers:
         live, changed = [0] * (len(code) + 1), True
         follow = [self.after(k) for k in range(len(code))]
 
-        def out(at: int) -> int:
-            mask = 0
-            for k in follow[at]:
-                mask |= live[k]
-            return mask
+        def needed(at: int) -> int:
+            later = reduce(or_, (live[k] for k in follow[at]), 0)
+            return uses[at] | (later & ~kills[at])
 
         while changed:
             changed = False
             for at in range(len(code) - 1, -1, -1):
-                now = uses[at] | (out(at) & ~kills[at])
-                if now != live[at]:
-                    live[at], changed = now, True
-        for at in points:
-            mask = uses[at] | (out(at) & ~kills[at])
-            self.saved[at] = [n for n in kept if mask & bit[n]]
+                now = needed(at)
+                live[at], changed = now, changed or now != live[at]
+        self.saved = {at: [n for n in kept if live[at] & bit[n]] for at in points}
 
     # --- addresses
 
@@ -152,11 +140,9 @@ class Registers:
             changed = False
             for i, written in zip(self.flat.code, self._defined, strict=True):
                 for name in written:
-                    mine = self.roots.setdefault(name, set())
-                    new = self._origins(i) - mine
-                    if new:
-                        mine |= new
-                        changed = True
+                    new = self._origins(i) - self.roots.setdefault(name, set())
+                    self.roots[name] |= new
+                    changed |= bool(new)
 
     def origins(self, operand: str) -> set[Root]:
         """What an operand may be an address in."""

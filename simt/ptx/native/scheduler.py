@@ -2,13 +2,14 @@
 
 Where no thread waits for another, a block is a loop over its threads. Else the threads of a warp
 run to their next points one after the other. An operation of the warp takes place when all lanes
-that its mask names have come to it, a barrier when all threads of the block have.
+that its mask names have come to it, a barrier when all threads of the block have. The blocks of a
+cooperative launch all have begun before one goes on for the second time.
 """
 
 from __future__ import annotations
 
 from simt.ptx.memory import LOCAL_BITS, POISON
-from simt.ptx.native.translator import BARRIER, FAULTS, FRAME, TURN, WARP, Translator
+from simt.ptx.native.translator import BARRIER, FAULTS, FRAME, OWN, SAID, TURN, WARP, Translator
 from simt.ptx.parse import WINDOWS
 from simt.ptx.program import PtxProgram
 
@@ -20,146 +21,31 @@ MOST_COPIED = 5_000  # instructions of the loops that follow each point of a ker
 RUN = "define i64 @run(ptr noalias %frame, i64 %first, i64 %last) {\nentry:"
 LOOPS = """define internal i64 @threads(
   ptr noalias %frame, i32 %ctaid.x, i32 %ctaid.y, i32 %ctaid.z, ptr noalias %shared,
-  ptr noalias %F.local, ptr noalias %F.state, ptr noalias %said, i32 %phase, i1 %skips
+  ptr noalias %F.local, ptr noalias %F.state, ptr noalias %F.said, i32 %phase, i1 %skips
 ) {
 entry:"""
-# goes on where an access of %size bytes at %offset of %whole bytes is inside, and aligned
-IN_BOUNDS = """  %less = sub i64 %size, 1
-  %limit = call i64 @llvm.usub.sat.i64(i64 %whole, i64 %less)
-  %outside = icmp uge i64 %offset, %limit
-  %low.bits = and i64 %offset, %less
-  %askew = icmp ne i64 %low.bits, 0
-  %bad = or i1 %outside, %askew
-  br i1 %bad, label %nowhere, label %good
-"""
-PRELUDE = f"""
-define internal ptr @find_global(ptr %frame, ptr %row, i64 %a, i64 %size, i64 %word) noinline {{
-entry:
-  %at = getelementptr i64, ptr %frame, i64 {FRAME.index("table")}
-  %table = load ptr, ptr %at
-  %at.count = getelementptr i64, ptr %frame, i64 {FRAME.index("count")}
-  %count = load i64, ptr %at.count
-  br label %head
-head:
-  %low = phi i64 [ 0, %entry ], [ %low.next, %turn ]
-  %high = phi i64 [ %count, %entry ], [ %high.next, %turn ]
-  %more = icmp ult i64 %low, %high
-  br i1 %more, label %turn, label %found
-turn:
-  %sum = add i64 %low, %high
-  %middle = lshr i64 %sum, 1
-  %begin = shl i64 %middle, 2
-  %base.at = getelementptr i64, ptr %table, i64 %begin
-  %base = load i64, ptr %base.at
-  %below = icmp ule i64 %base, %a
-  %next = add i64 %middle, 1
-  %low.next = select i1 %below, i64 %next, i64 %low
-  %high.next = select i1 %below, i64 %high, i64 %middle
-  br label %head
-found:
-  %none = icmp eq i64 %low, 0
-  br i1 %none, label %nowhere, label %look
-look:
-  %last = sub i64 %low, 1
-  %start = shl i64 %last, 2
-  %here = getelementptr i64, ptr %table, i64 %start
-  %mine = load i64, ptr %here
-  %offset = sub i64 %a, %mine
-  %limit.at = getelementptr i64, ptr %here, i64 %word
-  %whole = load i64, ptr %limit.at
-{IN_BOUNDS}good:
-  call void @llvm.memcpy.p0.p0.i64(ptr %row, ptr %here, i64 32, i1 false)
-  %data.at = getelementptr i64, ptr %here, i64 3
-  %data = load ptr, ptr %data.at
-  %place = getelementptr i8, ptr %data, i64 %offset
-  ret ptr %place
-nowhere:
-  ret ptr null
-}}
-
-define internal ptr @find_private(ptr %spaces, i64 %which, ptr %base, i64 %a, i64 %size) {{
-entry:
-  %count = load i64, ptr %spaces
-  %up = add i64 %a, {HALF}
-  %number = lshr i64 %up, {LOCAL_BITS}
-  %known = icmp ult i64 %number, %count
-  br i1 %known, label %look, label %nowhere
-look:
-  %double = shl i64 %number, 2
-  %side = shl i64 %which, 1
-  %index = add i64 %double, %side
-  %after = add i64 %index, 1
-  %row = getelementptr i64, ptr %spaces, i64 %after
-  %whole = load i64, ptr %row
-  %start.at = getelementptr i64, ptr %row, i64 1
-  %start = load i64, ptr %start.at
-  %first = shl i64 %number, {LOCAL_BITS}
-  %offset = sub i64 %a, %first
-{IN_BOUNDS}good:
-  %further = add i64 %start, %offset
-  %place = getelementptr i8, ptr %base, i64 %further
-  ret ptr %place
-nowhere:
-  ret ptr null
-}}
-
-define internal ptr @find_generic(
-  ptr %frame, ptr %row, i64 %a, i64 %size, i64 %word, ptr %s, ptr %l
-) noinline {{
-entry:
-  %far = icmp uge i64 %a, {1 << 39}
-  br i1 %far, label %global, label %near
-global:
-  %found = call ptr @find_global(ptr %frame, ptr %row, i64 %a, i64 %size, i64 %word)
-  ret ptr %found
-near:
-  %at = getelementptr i64, ptr %frame, i64 {FRAME.index("spaces")}
-  %spaces = load ptr, ptr %at
-  %is.local = icmp uge i64 %a, {WINDOWS["local"] - HALF}
-  %window = select i1 %is.local, i64 {WINDOWS["local"]}, i64 {WINDOWS["shared"]}
-  %base = select i1 %is.local, ptr %l, ptr %s
-  %which = zext i1 %is.local to i64
-  %inner = sub i64 %a, %window
-  %place = call ptr @find_private(ptr %spaces, i64 %which, ptr %base, i64 %inner, i64 %size)
-  ret ptr %place
-}}
-
-define internal i32 @matching(ptr %values, i64 %mine) {{
-entry:
-  br label %head
-head:
-  %lane = phi i32 [ 0, %entry ], [ %next, %head ]
-  %bits = phi i32 [ 0, %entry ], [ %more, %head ]
-  %at = getelementptr i64, ptr %values, i32 %lane
-  %value = load i64, ptr %at
-  %same = icmp eq i64 %value, %mine
-  %wide = zext i1 %same to i32
-  %bit = shl i32 %wide, %lane
-  %more = or i32 %bits, %bit
-  %next = add i32 %lane, 1
-  %end = icmp eq i32 %next, 32
-  br i1 %end, label %done, label %head
-done:
-  ret i32 %more
-}}
-"""
+FIND = """define internal ptr @find(
+  ptr %frame, ptr %row, i64 %a, i64 %size, i64 %word, i1 %generic, ptr %shared, ptr %local
+) noinline {
+entry:"""
+GIVEN = ("shared", "local", "state", "said")  # words that are handed to those functions
 FUNCTION = """
 @{name}.data = external global i8
 declare void @{name}(ptr, ptr, ptr, ptr)
 define internal {t} @numpy.{function}.{kind}({t} %x) noinline {{
-  %in = alloca {t}
-  %out = alloca {t}
+  %numbers = alloca [2 x {t}]
+  %out = getelementptr {t}, ptr %numbers, i64 1
   %args = alloca [2 x ptr]
-  %count = alloca i64
-  %steps = alloca [2 x i64]
-  store {t} %x, ptr %in
-  store ptr %in, ptr %args
   %second = getelementptr ptr, ptr %args, i64 1
-  store ptr %out, ptr %second
-  store i64 1, ptr %count
-  store i64 {size}, ptr %steps
+  %steps = alloca [2 x i64]
   %other = getelementptr i64, ptr %steps, i64 1
+  %count = alloca i64
+  store {t} %x, ptr %numbers
+  store ptr %numbers, ptr %args
+  store ptr %out, ptr %second
+  store i64 {size}, ptr %steps
   store i64 {size}, ptr %other
+  store i64 1, ptr %count
   call void @{name}(ptr %args, ptr %count, ptr %steps, ptr @{name}.data)
   %result = load {t}, ptr %out
   ret {t} %result
@@ -181,13 +67,17 @@ class Kernel(Translator):
         self, program: PtxProgram, block: tuple[int, int, int], *, even: bool = True
     ) -> None:
         super().__init__(program, block, even=even)
-        functions = [PRELUDE]
-        warps = bool({WARP, TURN} & {*self.kinds})
-        if not warps:
+        ends = {f"fault.{name}": f"i64 {number}" for name, number in FAULTS.items()}
+        ends["stopped"] = "i64 1"
+        functions = []
+        if not self.warps:
             self._loops()
-            functions.append(self._function(LOOPS))
-        self._blocks(warps=warps)
-        functions.append(self._function(RUN, ("shared", "local", "state")))
+            functions.append(self._function(LOOPS, ends, GIVEN))
+        self._blocks()
+        functions.append(self._function(RUN, ends))
+        if self.caches:
+            self._find()
+            functions.append(self._function(FIND, {"nowhere": "ptr null"}, GIVEN))
         functions += [
             FUNCTION.format(
                 name=f"simt_{name}_{kind}", function=name, kind=kind,
@@ -197,62 +87,118 @@ class Kernel(Translator):
         ]  # fmt: skip
         self.text = "\n".join([*functions, '!1 = !{!"branch_weights", i32 1, i32 100000}', ""])
 
-    def _function(self, head: str, further: tuple[str, ...] = ()) -> str:
-        """What has been written since the last as a function; `further` words it has to look up."""
+    def _function(self, head: str, ends: dict[str, str], given: tuple[str, ...] = ()) -> str:
+        """What has been written since the last as a function that gives one of the ends.
+
+        `given` words are its parameters.
+        """
         lines = ["%point = alloca i32", "%yes = alloca i32", "%here = alloca i32"]
         for k, name in enumerate(FRAME):
-            if name in ("shared", "local", "state") and name not in further:
-                continue
-            kind = "ptr" if k >= FRAME.index("shared") else "i64"
-            lines += [f"%F.{name}.at = getelementptr i64, ptr %frame, i64 {k}",
-                      f"%F.{name} = load {kind}, ptr %F.{name}.at"]  # fmt: skip
+            if name not in given:
+                kind = "ptr" if k >= FRAME.index("shared") else "i64"
+                first = ".first" if self.together and name in OWN else ""
+                lines += [f"%F.{name}.at = getelementptr i64, ptr %frame, i64 {k}",
+                          f"%F.{name}{first} = load {kind}, ptr %F.{name}.at"]  # fmt: skip
         for axis, size in zip("xyz", self.block, strict=True):
             lines += [f"%ntid.{axis} = add i32 0, {size}",
                       f"%nctaid.{axis} = trunc i64 %F.g{axis} to i32"]  # fmt: skip
-        if further:
-            lines.append("%said = alloca [4 x i32]")
-        for k, name in enumerate(("true", "all", "true.seen", "all.seen")):
-            lines.append(f"%red.{name} = getelementptr i32, ptr %said, i64 {k}")
-        ends = ["stopped:", "ret i64 1"]
-        for name, number in FAULTS.items():
-            ends += [f"fault.{name}:", f"ret i64 {number}"]
-        text = "\n".join([head, *self.variables, *lines, *self.head, *self.lines, *ends, "}"])
-        self.variables, self.head, self.lines, self._open = [], [], [], True
+        last = [f"{name}:\nret {value}" for name, value in ends.items()]
+        text = "\n".join([head, *self.variables, *lines, *self.head, *self.lines, *last, "}"])
+        self.variables, self.head, self.lines, self._open = [], {}, [], True
         return text
+
+    def _find(self) -> None:
+        """Where the bytes at an address lie, and in `row` the array; null if that is nowhere."""
+        with self.when(self.calc("i1", "near & generic", generic="%generic",
+                                 near=self.calc("i64", f"a < {1 << 39}", a="%a"))):  # fmt: skip
+            windows = {"window": str(WINDOWS["local"]), "half": str(HALF)}
+            local = self.calc("i64", "a >= window - half", a="%a", **windows)
+            base = self.select(local, "ptr", "%local", "%shared")
+            window = self.select(local, "i64", windows["window"], str(WINDOWS["shared"]))
+            inner = self.op(f"sub i64 %a, {window}")
+            which = self.op(f"zext i1 {local} to i64")
+            self.leave(f"ret ptr {self.numbered(which, base, inner, '%size', 'nowhere')}")
+        low, high = self.variable("i64"), self.variable("i64")  # the row is one of these
+        self.set(low, 0, "i64")
+        self.set(high, "%F.count", "i64")
+        self.label("head")
+        first, last = self.get(low, "i64"), self.get(high, "i64")
+        self.branch(self.calc("i64", "a < b", a=first, b=last), "turn", "found")
+        self.label("turn")
+        middle = self.calc("i64", "a + b >> 1", a=first, b=last)
+        start = self.get(self.at("%F.table", self.op(f"shl i64 {middle}, 2"), "i64"), "i64")
+        below = self.calc("i64", "start <= a", start=start, a="%a")
+        self.update(low, "middle + 1 if below else x", "i64", middle=middle, below=below)
+        self.update(high, "x if below else middle", "i64", middle=middle, below=below)
+        self.jump("head")
+        self.label("found")
+        self.unless(self.calc("i64", "n == 0", n=first), "nowhere")
+        here = self.at("%F.table", self.calc("i64", "n - 1 << 2", n=first), "i64")
+        offset = self.op(f"sub i64 %a, {self.get(here, 'i64')}")
+        whole = self.get(self.at(here, "%word", "i64"), "i64")
+        self.unless(self.outside(offset, self.limit(whole, "%size"), "%size"), "nowhere")
+        self.do(f"call void @llvm.memcpy.p0.p0.i64(ptr %row, ptr {here}, i64 32, i1 false)")
+        self.leave(f"ret ptr {self.at(self.get(self.at(here, 3, 'i64'), 'ptr'), offset, 'i8')}")
 
     # --- blocks
 
-    def _blocks(self, *, warps: bool) -> None:
-        self.variables.append("%block.at = alloca i64")
-        self.do("store i64 %first, ptr %block.at")
+    def _blocks(self) -> None:
+        self.variables += ["%block.at = alloca i64", "%again = alloca i32", "%wait = alloca i32"]
+        self.set("%block.at", "%first", "i64")
+        for place in ("%again", "%wait"):
+            self.set(place, 0)
         self.label("blocks")
-        block = self.op("load i64, ptr %block.at")
-        self.branch(self.op(f"icmp ult i64 {block}, %last"), "block", "end")
+        block = self.get("%block.at", "i64")
+        self.branch(self.calc("i64", "block < last", block=block, last="%last"), "block", "end")
         self.label("block")
-        stop = self.op("load volatile i64, ptr %frame")
-        self.unless(self.op(f"icmp ne i64 {stop}, 0"), "stopped")
+        self.hear()
         self.do(f"store volatile i64 {block}, ptr %F.block.at")
         row = self.op(f"udiv i64 {block}, %F.gx")
         places = {"x": self.op(f"urem i64 {block}, %F.gx"), "y": self.op(f"urem i64 {row}, %F.gy"),
                   "z": self.op(f"udiv i64 {row}, %F.gy")}  # fmt: skip
         for axis, place in places.items():
             self.do(f"%ctaid.{axis} = trunc i64 {place} to i32")
+        if self.together:
+            own = self.op(f"mul i64 {block}, %F.own")
+            for name in OWN:
+                self.do(f"%F.{name} = getelementptr i8, ptr %F.{name}.first, i64 {own}")
         self.do("%shared = bitcast ptr %F.shared to ptr")
+        if self.together:
+            self.branch(self.calc("i32", "n != 0", n=self.get("%again")), "resume", "begin")
+            self.label("begin")
         if self.sizes["shared"] or self._dynamic:
             self._poison("%shared", self.op(f"add i64 %F.dynamic, {self.sizes['shared'] + 15}"))
         if self.points and self.sizes["local"]:
             self._poison("%F.local", str(self.sizes["local"] * self.threads))
-        for name in ("true", "all"):
-            self._set(f"%red.{name}", "0")
-        if warps:
-            self._warps(block)
+        for name in SAID:
+            self.set(self.said(name), 0)
+        if self.points:
+            size = 4 * self.threads
+            self.do(f"call void @llvm.memset.p0.i64(ptr %F.points, i8 0, i64 {size}, i1 false)")
+        if self.warps:
+            self._warps()
         else:
-            self._rounds(block)
+            self._rounds()
         self.label("next")
-        self.do(f"store i64 {self.op(f'add i64 {block}, 1')}, ptr %block.at")
+        self.update("%block.at", "x + 1", "i64")
         self.jump("blocks")
         self.label("end")
+        if self.together:
+            with self.when(self.calc("i32", "n != 0", n=self.get("%wait"))):
+                self.set("%wait", 0)
+                self._count_turn("%again")
+                self.set("%block.at", "%first", "i64")
+                self.jump("blocks")
         self.leave("ret i64 0")
+
+    def _count_turn(self, place: str) -> None:
+        self.update(place, "x + 1")
+        self.unless(self.calc("i32", f"n > {MOST_TURNS}", n=self.get(place)), "fault.waits")
+
+    def _note(self, some: str) -> None:
+        """Notes the block if some of its threads did not come where others wait."""
+        with self.when(self.calc("i32", "some != 0", some=some)):
+            self.set("%F.noted.at", self.get("%block.at", "i64"), "i64")
 
     @property
     def _dynamic(self) -> bool:
@@ -261,8 +207,8 @@ class Kernel(Translator):
     def _poison(self, base: str, size: str) -> None:
         """What nobody has written, as in the executor; in words of 16 bytes."""
         word = int.from_bytes(POISON.tobytes() * 4, "little")
-        with self.each(self.op(f"shl i64 {self.op(f'lshr i64 {size}, 4')}, 1"), "i64") as k:
-            self.do(f"store i64 {word}, ptr {self.op(f'getelementptr i64, ptr {base}, i64 {k}')}")
+        with self.each(self.calc("i64", "size >> 4 << 1", size=size), "i64") as k:
+            self.set(self.at(base, k, "i64"), word, "i64")
 
     # --- threads that wait at barriers only
 
@@ -274,95 +220,87 @@ class Kernel(Translator):
         """
         low, high, gone = (self.variable("i32", name) for name in ("low", "high", "gone"))
         for place, value in ((low, -1), (high, 0), (gone, 0)):
-            self._set(place, str(value))
+            self.set(place, value)
         x, y, z = map(str, self.block)
         with self.each(z) as k, self.each(y) as j, self.each(x) as i:
             skip = self.name("skip")
-            row = self.op(f"add i32 {self.op(f'mul i32 {k}, {y}')}, {j}")
+            row = self.calc("i32", "k * y + j", k=k, y=y, j=j)
             self.do(f"%thread = add i32 {self.op(f'mul i32 {row}, {x}')}, {i}")
             for axis, place in zip("xyz", (i, j, k), strict=True):
                 self.do(f"%tid.{axis} = add i32 {place}, 0")
             ended = self.op("getelementptr i32, ptr %F.points, i32 %thread")
             if self.points:
-                with self.when("%skips"), self.when(self.op(f"icmp ne i32 {self._get(ended)}, 0")):
+                with self.when("%skips"), self.when(self.calc("i32", "n != 0", n=self.get(ended))):
                     self.jump(skip)
-                self._set("%point", "%phase")
+                self.set("%point", "%phase")
             self._find_local()
             if not self.points and self.sizes["local"]:
                 self._poison("%local", str(self.sizes["local"]))
             self.thread()
             self.label("leave")
             if self.points:
-                came = self._get("%point")
-                with self.when(self.op(f"icmp eq i32 {came}, 0")):
-                    self._set(ended, "1")
-                    self._set(gone, "1")
+                came = self.get("%point")
+                with self.when(self.calc("i32", "n == 0", n=came)):
+                    self.set(ended, 1)
+                    self.set(gone, 1)
                     self.jump(skip)
                 for name, place in (("umin", low), ("umax", high)):
-                    self._set(place, self.call(name, "i32", self._get(place), came))
+                    self.set(place, self.call(name, "i32", self.get(place), came))
             self.label(skip)
-        first, last = self._get(low), self._get(high)
-        some = self.op(f"icmp ne i32 {last}, 0")
-        unlike = self.op(f"and i1 {some}, {self.op(f'icmp ne i32 {first}, {last}')}")
-        self.unless(unlike, "fault.barrier")
-        result = self.op(f"shl i64 {self.op(f'zext i32 {last} to i64')}, 8")
-        ends = self.op(f"shl i64 {self.op(f'zext i32 {self._get(gone)} to i64')}, 40")
-        self.leave(f"ret i64 {self.op(f'or i64 {result}, {ends}')}")
+        first, last = self.get(low), self.get(high)
+        self.unless(self.calc("i32", "b != 0 and a != b", a=first, b=last), "fault.barrier")
+        wide, ends = (self.op(f"zext i32 {v} to i64") for v in (last, self.get(gone)))
+        self.leave(f"ret i64 {self.calc('i64', 'point << 8 | ends << 40', point=wide, ends=ends)}")
 
-    def _rounds(self, block: str) -> None:
+    def _rounds(self) -> None:
         """A block from barrier to barrier; what each of a few begins with is code of its own."""
         phase, skips, came = self.variable("i32"), self.variable("i1"), self.variable("i64")
-        self._set(phase, "0")
-        self.do(f"store i1 false, ptr {skips}")
-        size = 4 * self.threads
-        self.do(f"call void @llvm.memset.p0.i64(ptr %F.points, i8 0, i64 {size}, i1 false)")
+        self.set(phase, 0)
+        self.set(skips, "false", "i1")
         self.label("round")
-        now, skipping = self._get(phase), self.op(f"load i1, ptr {skips}")
+        now, skipping = self.get(phase), self.get(skips, "i1")
         handed = "ptr %frame, " + "".join(f"i32 %ctaid.{axis}, " for axis in "xyz")
-        handed += "ptr %shared, ptr %F.local, ptr %F.state, ptr %said"
+        handed += "ptr %shared, ptr %F.local, ptr %F.state, ptr %F.said"
         size = len(self.points) * len(self.flat.code)
         own = range(len(self.points) + 1 if size <= MOST_COPIED else 1)
         self.branch(skipping, "any", "whole")
         self.label("whole")
         targets = " ".join(f"i32 {k}, label %phase.{k}" for k in own)
         self.leave(f"switch i32 {now}, label %any [ {targets} ]")
-        for k in own:
-            self.label(f"phase.{k}")
-            result = self.op(f"call i64 @threads({handed}, i32 {k}, i1 false) alwaysinline")
-            self.do(f"store i64 {result}, ptr {came}")
-            self.jump("gather")
-        self.label("any")
+        calls = {f"phase.{k}": f"i32 {k}, i1 false) alwaysinline" for k in own}
         if self.points:
-            result = self.op(f"call i64 @threads({handed}, i32 {now}, i1 {skipping}) noinline")
-            self.do(f"store i64 {result}, ptr {came}")
-        self.jump("gather")
+            calls["any"] = f"i32 {now}, i1 {skipping}) noinline"
+        for label, rest in calls.items():
+            self.label(label)
+            self.set(came, self.op(f"call i64 @threads({handed}, {rest}"), "i64")
+            self.jump("gather")
+        if not self.points:
+            self.label("any")
         self.label("gather")
-        result = self.op(f"load i64, ptr {came}")
+        result = self.get(came, "i64")
         fault = self.op(f"and i64 {result}, 255")
-        self.branch(self.op(f"icmp ne i64 {fault}, 0"), "failed", "good", rare=True)
+        self.unless(self.calc("i64", "n != 0", n=fault), "failed")
+        if self.points:
+            then = self.op(f"trunc i64 {self.op(f'lshr i64 {result}, 8')} to i32")
+            ended = self.calc("i64", "n >> 40 != 0", n=result)
+            self.branch(self.calc("i32", "n == 0", n=then), "next", "go")
+            self.label("go")
+            some = self.op(f"or i1 {skipping}, {ended}")
+            self.set(skips, some, "i1")
+            self._note(self.op(f"zext i1 {some} to i32"))
+            self._pass_barrier()
+            self.set(phase, then)
+            self.jump("round")
+        else:
+            self.jump("next")
         self.label("failed")
         self.leave(f"ret i64 {fault}")
-        self.label("good")
-        if not self.points:
-            self.jump("next")
-            return
-        then = self.op(f"trunc i64 {self.op(f'lshr i64 {result}, 8')} to i32")
-        ended = self.op(f"icmp ne i64 {self.op(f'lshr i64 {result}, 40')}, 0")
-        self.branch(self.op(f"icmp eq i32 {then}, 0"), "next", "go")
-        self.label("go")
-        some = self.op(f"or i1 {skipping}, {ended}")
-        self.do(f"store i1 {some}, ptr {skips}")
-        with self.when(some):
-            self.do(f"store i64 {block}, ptr %F.noted.at")
-        self._pass_barrier()
-        self._set(phase, then)
-        self.jump("round")
 
     def _pass_barrier(self) -> None:
         """What the threads of a block said at a barrier is what they hear behind it."""
         for name in ("true", "all"):
-            self._set(f"%red.{name}.seen", self._get(f"%red.{name}"))
-            self._set(f"%red.{name}", "0")
+            self.set(self.said(f"{name}.seen"), self.get(self.said(name)))
+            self.set(self.said(name), 0)
 
     def _find_local(self) -> None:
         """Where a thread's own arrays are; all are there at once if threads wait."""
@@ -378,97 +316,79 @@ class Kernel(Translator):
         place = self.op(f"add i32 {warp}, {32 * MASKS.index(name)}")
         return self.op(f"getelementptr i32, ptr %F.warps, i32 {place}")
 
-    def _get(self, place: str) -> str:
-        return self.op(f"load i32, ptr {place}")
-
-    def _set(self, place: str, value: str) -> None:
-        self.do(f"store i32 {value}, ptr {place}")
-
-    def _warps(self, block: str) -> None:
+    def _warps(self) -> None:
         warps = str(-(-self.threads // 32))
         with self.each(warps) as w:
-            left = self.op(f"sub i32 {self.threads}, {self.op(f'shl i32 {w}, 5')}")
-            whole = self.op(f"icmp uge i32 {left}, 32")
-            some = self.op(f"sub i32 {self.op(f'shl i32 1, {left}')}, 1")
-            exists = self.select(whole, "i32", "-1", some)
-            for name in ("ready", "exists"):
-                self._set(self._mask_at(name, w), exists)
-            self._set(self._mask_at("done", w), self.op(f"xor i32 {exists}, -1"))
-            for name in ("barrier", "warp", "turn"):
-                self._set(self._mask_at(name, w), "0")
-        with self.each(str(self.threads)) as t:
-            self._set(self.op(f"getelementptr i32, ptr %F.points, i32 {t}"), "0")
-        names = ("turns", "gathered", "unlike", "any.turn", "any.left", "any.live", "any.gone")
-        var = {name: self.variable("i32", name) for name in names}
-        for name in names[:3]:
-            self._set(var[name], "0")
+            left = self.calc("i32", f"{self.threads} - (w << 5)", w=w)
+            exists = self.calc("i32", "-1 if n >= 32 else (1 << n) - 1", n=left)
+            done = self.op(f"xor i32 {exists}, -1")
+            for name in MASKS:
+                value = {"ready": exists, "exists": exists, "done": done}.get(name, 0)
+                self.set(self._mask_at(name, w), value)
+        var = {name: self.variable("i32", name) for name in ("turn", "left", "live", "gone")}
+        if self.together:
+            self.jump("round")
+            self.label("resume")
+            self._let_go(warps, "turn")
         self.label("round")
-        for name in names[3:]:
-            self._set(var[name], "0")
+        for place in var.values():
+            self.set(place, 0)
         with self.each(warps) as w:
             self._warp(w, var)
         # the whole block
-        if TURN in self.kinds:
-            with self.when(self.op(f"icmp ne i32 {self._get(var['any.turn'])}, 0")):
-                self._all_turn(warps, var)
-                self.jump("round")
-        live = self.op(f"icmp eq i32 {self._get(var['any.live'])}, 0")
+        if TURN in self.kinds:  # those who only let others go on have their turn again
+            with self.when(self.calc("i32", "n != 0", n=self.get(var["turn"]))):
+                if self.together:
+                    self.set("%wait", 1)
+                    self.jump("next")
+                else:
+                    self._count_turn(self.said("turns"))
+                    self.hear()
+                    self._let_go(warps, "turn")
+                    self.jump("round")
         come = self.name("come")
-        self.branch(live, "next", come)
+        self.branch(self.calc("i32", "n == 0", n=self.get(var["live"])), "next", come)
         self.label(come)
         if BARRIER not in self.kinds:
             self.jump("fault.barrier")
             return
-        self.unless(self.op(f"icmp ne i32 {self._get(var['any.left'])}, 0"), "fault.barrier")
-        self.unless(self.op(f"icmp ne i32 {self._get(var['unlike'])}, 0"), "fault.barrier")
-        with self.when(self.op(f"icmp ne i32 {self._get(var['any.gone'])}, 0")):
-            self.do(f"store i64 {block}, ptr %F.noted.at")
-        self._set(var["gathered"], "0")
-        self._set(var["turns"], "0")
+        self.unless(self.calc("i32", "n != 0", n=self.get(var["left"])), "fault.barrier")
+        self._note(self.get(var["gone"]))
+        for name in ("gathered", "turns"):
+            self.set(self.said(name), 0)
         self._pass_barrier()
-        with self.each(warps) as w:
-            place = self._mask_at("barrier", w)
-            self._set(self._mask_at("ready", w), self._get(place))
-            self._set(place, "0")
+        self._let_go(warps, "barrier")
         self.jump("round")
 
-    def _all_turn(self, warps: str, var: dict[str, str]) -> None:
-        """Those who only let others go on have their turn again."""
-        turns = self.op(f"add i32 {self._get(var['turns'])}, 1")
-        self._set(var["turns"], turns)
-        self.unless(self.op(f"icmp ugt i32 {turns}, {MOST_TURNS}"), "fault.waits")
-        stop = self.op("load volatile i64, ptr %frame")
-        self.unless(self.op(f"icmp ne i64 {stop}, 0"), "stopped")
+    def _let_go(self, warps: str, kind: str) -> None:
+        """Those of a block who wait in one way go on."""
         with self.each(warps) as w:
-            place, ready = self._mask_at("turn", w), self._mask_at("ready", w)
-            self._set(ready, self.op(f"or i32 {self._get(ready)}, {self._get(place)}"))
-            self._set(place, "0")
+            place = self._mask_at(kind, w)
+            self.update(self._mask_at("ready", w), "x | more", more=self.get(place))
+            self.set(place, 0)
 
     def _warp(self, w: str, var: dict[str, str]) -> None:
         """The lanes of a warp, until all of them wait for other warps or are done."""
         places = {name: self._mask_at(name, w) for name in MASKS}
-        again, lanes, all_stopped, out = (
-            self.name(n) for n in ("again", "lanes", "stopped", "out")
-        )
+        again, lanes, all_stopped = (self.name(n) for n in ("again", "lanes", "stopped"))
         self.label(again)
-        ready = self._get(places["ready"])
-        self.branch(self.op(f"icmp ne i32 {ready}, 0"), lanes, all_stopped)
+        ready = self.get(places["ready"])
+        self.branch(self.calc("i32", "n != 0", n=ready), lanes, all_stopped)
         self.label(lanes)
-        less = self.op(f"sub i32 {ready}, 1")
-        self._set(places["ready"], self.op(f"and i32 {ready}, {less}"))
+        self.update(places["ready"], "x & x - 1")
         lane = self.op(f"call i32 @llvm.cttz.i32(i32 {ready}, i1 true)")
         self.do(f"%thread = add i32 {self.op(f'shl i32 {w}, 5')}, {lane}")
         point = self.op("getelementptr i32, ptr %F.points, i32 %thread")
-        self._set("%point", self._get(point))
-        packed = self._get(self.op("getelementptr i32, ptr %F.tids, i32 %thread"))
+        self.set("%point", self.get(point))
+        packed = self.get(self.op("getelementptr i32, ptr %F.tids, i32 %thread"))
         self.do(f"%tid.x = and i32 {packed}, 2047")
         self.do(f"%tid.y = and i32 {self.op(f'lshr i32 {packed}, 11')}, 2047")
         self.do(f"%tid.z = lshr i32 {packed}, 22")
         self._find_local()
         self.thread()
         self.label("leave")
-        came = self._get("%point")
-        self._set(point, came)
+        came = self.get("%point")
+        self.set(point, came)
         bit = self.op(f"shl i32 1, {lane}")
         kinds = {0: "done", BARRIER: "barrier", WARP: "warp", TURN: "turn"}
         targets = " ".join(
@@ -478,81 +398,64 @@ class Kernel(Translator):
         for name in kinds.values():
             self.label(f"came.{name}")
             if name == "barrier":
-                before = self._get(var["gathered"])
-                first = self.op(f"icmp eq i32 {before}, 0")
-                same = self.op(f"or i1 {first}, {self.op(f'icmp eq i32 {before}, {came}')}")
-                with self.when(self.op(f"xor i1 {same}, true")):
-                    self._set(var["unlike"], "1")
-                self._set(var["gathered"], came)
-            place = places[name]
-            self._set(place, self.op(f"or i32 {self._get(place)}, {bit}"))
+                before = self.get(self.said("gathered"))
+                unlike = self.calc(
+                    "i32", "before != 0 and before != came", before=before, came=came
+                )
+                self.unless(unlike, "fault.barrier")
+                self.set(self.said("gathered"), came)
+            self.update(places[name], "x | bit", bit=bit)
             self.jump(again)
         self.label(all_stopped)
         if WARP in self.kinds:
-            waiting = self._get(places["warp"])
-            with self.when(self.op(f"icmp ne i32 {waiting}, 0")):
+            waiting = self.get(places["warp"])
+            with self.when(self.calc("i32", "n != 0", n=waiting)):
                 self._release(w, waiting, places, again)
-        self.jump(out)
-        self.label(out)
         # what the block has to know of it
-        turn, done, barrier = (self._get(places[n]) for n in ("turn", "done", "barrier"))
-        live = self.op(f"xor i32 {done}, -1")
-        left = self.op(f"and i32 {live}, {self.op(f'xor i32 {barrier}, -1')}")
-        gone = self.op(f"and i32 {done}, {self._get(places['exists'])}")
-        for name, value in (("turn", turn), ("left", left), ("live", live), ("gone", gone)):
-            place = var[f"any.{name}"]
-            self._set(place, self.op(f"or i32 {self._get(place)}, {value}"))
+        masks = {name: self.get(place) for name, place in places.items()}
+        for name, formula in (("turn", "turn"), ("left", "~done & ~barrier"), ("live", "~done"),
+                              ("gone", "done & exists")):  # fmt: skip
+            self.update(var[name], f"x | {formula}", **masks)
 
     def _release(self, w: str, waiting: str, places: dict[str, str], again: str) -> None:
         """Lets lanes of a warp go on whose operation can take place, if there are any."""
         start = self.op(f"shl i32 {w}, 5")
-        left = self.variable("i32", "candidates")
-        self._set(left, waiting)
+        left, same, yes = (self.variable("i32", name) for name in ("candidates", "same", "yeses"))
+        self.set(left, waiting)
         next_one, end, try_one = (self.name(n) for n in ("candidate", "none", "try"))
         self.label(next_one)
-        candidates = self._get(left)
-        self.branch(self.op(f"icmp ne i32 {candidates}, 0"), try_one, end)
+        candidates = self.get(left)
+        self.branch(self.calc("i32", "n != 0", n=candidates), try_one, end)
         self.label(try_one)
         lane = self.op(f"call i32 @llvm.cttz.i32(i32 {candidates}, i1 true)")
-        self._set(left, self.op(f"and i32 {candidates}, {self.op(f'sub i32 {candidates}, 1')}"))
+        self.update(left, "x & x - 1")
         thread = self.op(f"add i32 {start}, {lane}")
-        mask = self._get(self.op(f"getelementptr i32, ptr %F.masks, i32 {thread}"))
-        mine = self._get(self.op(f"getelementptr i32, ptr %F.points, i32 {thread}"))
-        same, yes = self.variable("i32", "same"), self.variable("i32", "yeses")
+        mask, mine = (self.get(self.op(f"getelementptr i32, ptr %F.{name}, i32 {thread}"))
+                      for name in ("masks", "points"))  # fmt: skip
         for place in (same, yes):
-            self._set(place, "0")
+            self.set(place, 0)
         with self.each("32") as k:
             other = self.op(f"add i32 {start}, {k}")
-            point = self._get(self.op(f"getelementptr i32, ptr %F.points, i32 {other}"))
-            value = self.op(
-                f"load i64, ptr {self.op(f'getelementptr i64, ptr %F.values, i32 {other}')}"
-            )
-            self.do(f"store i64 {value}, ptr "
-                    f"{self.op(f'getelementptr i64, ptr %F.published, i32 {k}')}")  # fmt: skip
-            for place, test in ((same, f"icmp eq i32 {point}, {mine}"),
-                                (yes, f"icmp ne i64 {value}, 0")):  # fmt: skip
-                bit = self.op(f"shl i32 {self.op(f'zext i1 {self.op(test)} to i32')}, {k}")
-                self._set(place, self.op(f"or i32 {self._get(place)}, {bit}"))
-        alike = self.op(f"and i32 {self._get(same)}, {waiting}")
-        whoever = self.op(f"icmp eq i32 {mask}, 0")
-        named = self.op(f"and i32 {self.op(f'lshr i32 {mask}, {lane}')}, 1")
-        lacks = self.op(f"xor i1 {whoever}, true")
-        lacks = self.op(f"and i1 {lacks}, {self.op(f'icmp eq i32 {named}, 0')}")
+            point = self.get(self.op(f"getelementptr i32, ptr %F.points, i32 {other}"))
+            value = self.get(self.op(f"getelementptr i64, ptr %F.values, i32 {other}"), "i64")
+            self.set(self.op(f"getelementptr i64, ptr %F.published, i32 {k}"), value, "i64")
+            for place, test in ((same, self.calc("i32", "a == b", a=point, b=mine)),
+                                (yes, self.calc("i64", "v != 0", v=value))):  # fmt: skip
+                self.mark(place, test, k)
+        names = {name: self.get(places[name]) for name in ("done", "exists")}
+        names |= {"mask": mask, "lane": lane, "waiting": waiting}
+        lacks = self.calc("i32", "mask != 0 and mask >> lane & 1 == 0", **names)
         self.unless(lacks, "fault.mask")
-        gone = self._get(places["done"])
-        need = self.op(f"and i32 {mask}, {self.op(f'xor i32 {gone}, -1')}")
-        group = self.select(whoever, "i32", alike, need)
-        left_early = self.op(f"and i32 {mask}, {gone}")
-        left_early = self.op(f"and i32 {left_early}, {self._get(places['exists'])}")
-        missing = self.op(f"and i32 {group}, {self.op(f'xor i32 {alike}, -1')}")
+        alike = self.op(f"and i32 {self.get(same)}, {waiting}")
+        group = self.calc("i32", "alike if mask == 0 else mask & ~done", alike=alike, **names)
         go = self.name("go")
-        self.branch(self.op(f"icmp eq i32 {missing}, 0"), go, next_one)
+        complete = self.calc("i32", "group & ~alike == 0", group=group, alike=alike)
+        self.branch(complete, go, next_one)
         self.label(go)
-        with self.when(self.op(f"icmp ne i32 {left_early}, 0")):
-            self.do(f"store i64 {self.op('load i64, ptr %block.at')}, ptr %F.noted.at")
-        self._set("%here", group)
-        self._set("%yes", self.op(f"and i32 {self._get(yes)}, {group}"))
-        self._set(places["ready"], group)
-        self._set(places["warp"], self.op(f"xor i32 {waiting}, {group}"))
+        self._note(self.calc("i32", "mask & done & exists", **names))
+        self.set("%here", group)
+        self.set("%yes", self.op(f"and i32 {self.get(yes)}, {group}"))
+        self.set(places["ready"], group)
+        self.set(places["warp"], self.op(f"xor i32 {waiting}, {group}"))
         self.jump(again)
         self.label(end)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
+from itertools import accumulate, chain
 
 import numpy as np
 
 from simt.core.findings import Stop
 from simt.core.memory import aligned
 from simt.ptx.arithmetic import operand_kinds
+from simt.ptx.lanes import conversions
 from simt.ptx.memory import LOCAL_BITS
 from simt.ptx.native.arithmetic import Arithmetic, constant
 from simt.ptx.native.emitter import FLOATS, LLVM, NotNative, bits_of
@@ -25,14 +26,27 @@ from simt.ptx.parse import WINDOWS, Instruction, names, space_of
 from simt.ptx.program import PtxProgram
 from simt.ptx.translate import ATOMICS, PACKED, SPECIAL, WIDEST, number, result_kind
 
-__all__ = ["FAULTS", "FRAME", "Translator"]
+__all__ = ["FAULTS", "FRAME", "MOST_PRINTED", "OWN", "SAID", "Translator"]
 
 # the words of what a worker is handed: numbers, then addresses
-FRAME = ("stop", "noted", "block", "bx", "by", "bz", "gx", "gy", "gz", "threads", "dynamic",
-         "count", "shared", "local", "state", "points", "warps", "values", "masks", "tids",
-         "published", "table", "slots", "addresses", "caches", "params", "spaces")  # fmt: skip
+OWN = ("shared", "local", "state", "points", "warps", "values", "masks", "said")  # of a block
+FRAME = ("stop", "noted", "block", "gx", "gy", "gz", "dynamic", "count", "grid", "own", "printed",
+         *OWN, "tids", "prints", "published", "table", "slots", "addresses", "caches", "params",
+         "spaces")  # fmt: skip
+# what the threads of a block leave at a barrier and hear behind it; where they are; their turns
+SAID = ("true", "all", "true.seen", "all.seen", "gathered", "turns")
+MOST_PRINTED = 1 << 20  # bytes of a worker
 FAULTS = {"memory": 2, "trap": 3, "barrier": 4, "mask": 5, "waits": 6}
 RMW = ("add", "and", "or", "xor", "min", "max")  # those that LLVM has and that commute
+COUNTS = {"inc": "0 if old >= most else old + 1",
+          "dec": "most if old == 0 or old > most else old - 1"}  # fmt: skip
+SOURCES = {"up": "t - b", "down": "t + b", "bfly": "t ^ b", "idx": "s & t | b & ~s"}  # lanes
+LANES = {  # registers, from a thread's number in its block
+    "smid": "0", "nsmid": "1", "gridid": "0", "nwarpid": "32", "ARP_SZ": "32",
+    "laneid": "t & 31", "warpid": "t >> 5", "lanemask_eq": "1 << (t & 31)",
+    "lanemask_lt": "(1 << (t & 31)) - 1", "lanemask_ge": "-1 << (t & 31)",
+    "lanemask_le": "(2 << (t & 31)) - 1", "lanemask_gt": "-2 << (t & 31)",
+}  # fmt: skip
 NOTHING = ("membar", "fence", "nanosleep", "prefetch", "prefetchu", "pragma", "discard")
 BARRIER, WARP, TURN = 1, 2, 3  # kinds of points
 
@@ -49,36 +63,34 @@ class Translator(Arithmetic):
         self.arrays = {array.name: (n, array) for n, array in program.own_arrays}
         symbols = {*self.arrays, *program.memory.allocations}
         symbols |= {a.name for a in program.module.arrays.values() if program.symbol(a.name)}
-        self.known = Registers(self.flat, {p.name for p in program.function.params}, symbols)
+        self.known = Registers(self.flat, symbols)
         self.points = [k for k, i in enumerate(self.flat.code) if is_point(i)]
         self.kinds = [_kind_of_point(self.flat.code[k]) for k in self.points]
+        self.together = program.cooperative  # all blocks at once
+        self.warps = self.together or bool({WARP, TURN} & {*self.kinds})
         self.slots: list[Root] = []  # pointers of which is known what they lead to
         self.written: set[Root] = set()
+        self.texts: list[list[tuple[str, str, int, int]]] = []  # what is printed
         self.caches = 0
-        self.offsets: dict[str, dict[str, int]] = {"shared": {}, "local": {}}
-        self.sizes = {"shared": 0, "local": 0}
-        for _, array in program.own_arrays:
-            self.offsets[array.space][array.name] = self.sizes[array.space]
-            self.sizes[array.space] += aligned(array.size)
-        self.parameters: dict[str, int] = {}  # where each parameter lies
-        size = 0
-        for p in program.function.params:
-            self.parameters[p.name] = size
-            size += aligned(p.size)
-        self.parameter_bytes = size
-        self.state: dict[str, int] = {}  # where each register lies while its thread waits
-        self.state_bytes = 0
-        for name in sorted({n for some in self.known.saved.values() for n in some},
-                           key=lambda n: (-self.flat.widths[n], n)):  # fmt: skip
-            self.state[name] = self.state_bytes
-            self.state_bytes += max(self.flat.widths[name] // 8, 1)
-        self.state_bytes = aligned(self.state_bytes)
+        self.offsets, self.sizes = {}, {}  # of arrays
+        for space in ("shared", "local"):
+            own = [(a.name, aligned(a.size)) for _, a in program.own_arrays if a.space == space]
+            self.offsets[space], self.sizes[space] = _laid_out(own)
+        self.parameters, self.parameter_bytes = _laid_out(
+            [(p.name, aligned(p.size)) for p in program.function.params]
+        )
+        widths = self.flat.widths  # a register lies in `state` while its thread waits
+        saved = sorted({*chain(*self.known.saved.values())}, key=lambda n: (-widths[n], n))
+        self.state, size = _laid_out([(n, max(widths[n] // 8, 1)) for n in saved])
+        self.state_bytes = aligned(size)
         self.values: dict[str, tuple[str, str]] = {}  # registers that are computed anew
-        self.head: list[str] = []  # what the function begins with
+        self.head: dict[str, None] = {}  # the lines that the function begins with
         self._anew = {id(i) for i in self.known.anew.values()}
         every = [i for i in self.flat.code if i.op[0] in ("atom", "red")]
-        self.in_order = self.flat.waits or not all(
-            space_of(i) == "shared" or self._commutes(i) for i in every
+        self.in_order = (
+            self.together
+            or self.flat.waits
+            or not all(space_of(i) == "shared" or self._commutes(i) for i in every)
         )
 
     def _commutes(self, i: Instruction) -> bool:
@@ -102,13 +114,11 @@ class Translator(Arithmetic):
             home = self.known.homes[operand]
             return self.bits(self.op(f'load {LLVM[home]}, ptr %"{operand}"'), home, kind)
         if operand.startswith(("%clock", "%globaltimer")):
-            kind_of = "u64" if "64" in operand or "timer" in operand else "u32"
-            return self.bits(
-                self.bits(self.op("call i64 @llvm.readcyclecounter()"), "u64", kind_of),
-                kind_of,
-                kind,
-            )
-        if SPECIAL.fullmatch(operand) or operand == "WARP_SZ":
+            time = self.op("call i64 @llvm.readcyclecounter()")
+            wide = "64" in operand or "timer" in operand
+            return self.bits(time if wide else self.bits(time, "u64", "u32"),
+                             "u64" if wide else "u32", kind)  # fmt: skip
+        if SPECIAL.fullmatch(operand):
             return self.bits(self._special(operand), "u32", kind)
         symbol = self._symbol(operand)
         if symbol is not None:
@@ -128,42 +138,27 @@ class Translator(Arithmetic):
         """The address that a pointer is, to the kernel."""
         if root[0] == "param":
             return self._parameter(self.parameters[root[1]] + int(root[2]), "u64")
-        at = self.slot(root, "into").removesuffix(".into")
-        line = f"{at}.address = load i64, ptr {at}.address.at"
-        if line not in self.head:
-            self.head += [f"{at}.address.at = getelementptr i64, ptr %F.addresses, i64 "
-                          f"{self.slots.index(root)}", line]  # fmt: skip
-        return f"{at}.address"
+        at = self.slot(root, "into").removesuffix("into") + "address"
+        return self._once(at, "i64", "%F.addresses", 8 * self.slots.index(root))
+
+    def _once(self, name: str, kind: str, base: str, start: int) -> str:
+        """What is so many bytes behind an address, read where the function begins."""
+        place = f"{name}.at = getelementptr i8, ptr {base}, i64 {start}"
+        self.head |= dict.fromkeys([place, f"{name} = load {kind}, ptr {name}.at"])
+        return name
 
     def _special(self, name: str) -> str:
         word, _, axis = name[1:].partition(".")
         if axis:
             return f"%{word}.{axis}"
-        lane = self.op("and i32 %thread, 31")
-        if word == "laneid":
-            return lane
-        if word == "warpid":
-            return self.op("lshr i32 %thread, 5")
-        if name == "WARP_SZ":
-            return "32"
-        bit = self.op(f"shl i32 1, {lane}")
-        below = self.op(f"sub i32 {bit}, 1")
-        if word == "lanemask_eq":
-            return bit
-        if word == "lanemask_lt":
-            return below
-        if word in ("lanemask_ge", "lanemask_le", "lanemask_gt"):
-            if word == "lanemask_ge":
-                return self.op(f"xor i32 {below}, -1")
-            upto = self.op(f"or i32 {below}, {bit}")
-            return upto if word == "lanemask_le" else self.op(f"xor i32 {upto}, -1")
+        if word in LANES:
+            return self.calc("i32", LANES[word], t="%thread")
         if word == "dynamic_smem_size":
             return self.op("trunc i64 %F.dynamic to i32")
-        constants = {"envreg1": "0", "envreg2": "0", "smid": "0", "nsmid": "1", "gridid": "0",
-                     "nwarpid": "32"}  # fmt: skip
-        if word not in constants or self.program.cooperative:
-            raise NotNative(f"the register {name}")
-        return constants[word]
+        if word in ("envreg1", "envreg2"):  # where the word is by which a grid waits
+            half = self.op("lshr i64 %F.grid, 32") if word == "envreg1" else "%F.grid"
+            return self.op(f"trunc i64 {half} to i32")
+        raise NotNative(f"the register {name}")
 
     def write(self, target: str, value: str, kind: str) -> None:
         """A register's new value, of a type."""
@@ -181,25 +176,18 @@ class Translator(Arithmetic):
             at = len(self.slots)
             self.slots.append(root)
             for k, (name, kind) in enumerate((("into", "i64"), ("size", "i64"), ("data", "ptr"))):
-                self.head += [
-                    f"%S.{at}.{name}.at = getelementptr i64, ptr %F.slots, i64 {3 * at + k}",
-                    f"%S.{at}.{name} = load {kind}, ptr %S.{at}.{name}.at",
-                ]
+                self._once(f"%S.{at}.{name}", kind, "%F.slots", 24 * at + 8 * k)
             if self.even:
-                self.head += [
+                self.head |= dict.fromkeys([
                     f"%S.{at}.low = and i64 %S.{at}.into, 15",
                     f"%S.{at}.zero = icmp eq i64 %S.{at}.low, 0",
                     f"call void @llvm.assume(i1 %S.{at}.zero)",
-                ]
+                ])  # fmt: skip
         return f"%S.{self.slots.index(root)}.{word}"
 
     def _parameter(self, start: int, kind: str) -> str:
         """A part of the kernel's parameters."""
-        place = f"%P.{start}.{kind}"
-        if f"{place} = load {LLVM[kind]}, ptr {place}.at" not in self.head:
-            self.head.append(f"{place}.at = getelementptr i8, ptr %F.params, i64 {start}")
-            self.head.append(f"{place} = load {LLVM[kind]}, ptr {place}.at")
-        return place
+        return self._once(f"%P.{start}.{kind}", LLVM[kind], "%F.params", start)
 
     # --- memory
 
@@ -223,10 +211,8 @@ class Translator(Arithmetic):
         if root[0] == "symbol" and root[1] not in self.program.memory.allocations:
             root = UNKNOWN
         if space in ("shared", "local"):
-            return self._faulting(
-                f"call ptr @find_private(ptr %F.spaces, i64 {0 if space == 'shared' else 1}, "
-                f"ptr %{space}, i64 {address}, i64 {size})"
-            )
+            which = "0" if space == "shared" else "1"
+            return self.numbered(which, f"%{space}", address, str(size), "fault.memory")
         if root is not UNKNOWN and root[0] != "?":
             moved = self.op(f"sub i64 {address}, {self._address(root)}")
             offset = self.op(f"add i64 {moved}, {self.slot(root, 'into')}")
@@ -238,22 +224,36 @@ class Translator(Arithmetic):
     def _limit(self, root: Root, size: int) -> str:
         """Below this an access of so many bytes may begin."""
         whole = self.slot(root, "size")
-        name = f"{whole}.{size}"
-        line = f"{name} = call i64 @llvm.usub.sat.i64(i64 {whole}, i64 {size - 1})"
-        if line not in self.head:
-            self.head.append(line)
-        return name
+        line = f"{whole}.{size} = call i64 @llvm.usub.sat.i64(i64 {whole}, i64 {size - 1})"
+        self.head[line] = None
+        return f"{whole}.{size}"
 
-    def _askew(self, offset: str, limit: str, size: int) -> str:
-        bad = self.op(f"icmp uge i64 {offset}, {limit}")
-        if size == 1:
+    def limit(self, whole: str, size: str) -> str:
+        """Below this an access of so many bytes may begin, of so many in all."""
+        return self.call("usub.sat", "i64", whole, self.calc("i64", "size - 1", size=size))
+
+    def outside(self, offset: str, limit: str, size: str) -> str:
+        """Whether an access may not begin there: beyond its limit, or askew."""
+        bad = self.calc("i64", "at >= limit", at=offset, limit=limit)
+        if size == "1":
             return bad
-        low = self.op(f"and i64 {offset}, {size - 1}")
-        return self.op(f"or i1 {bad}, {self.op(f'icmp ne i64 {low}, 0')}")
+        return self.calc("i64", "bad or at & size - 1 != 0", bad=bad, at=offset, size=size)
+
+    def numbered(self, which: str, base: str, address: str, size: str, wrong: str) -> str:
+        """Where an address of shared (0) or local (1) memory is that names no array."""
+        number = self.calc("i64", f"a + {1 << LOCAL_BITS - 1} >> {LOCAL_BITS}", a=address)
+        count = self.get("%F.spaces", "i64")
+        self.unless(self.calc("i64", "n >= count", n=number, count=count), wrong)
+        row = self.at("%F.spaces", self.calc("i64", "n * 4 + w * 2 + 1", n=number, w=which), "i64")
+        offset = self.calc("i64", f"a - (n << {LOCAL_BITS})", a=address, n=number)
+        limit = self.limit(self.get(row, "i64"), size)
+        self.unless(self.outside(offset, limit, size), wrong)
+        start = self.get(self.at(row, 1, "i64"), "i64")
+        return self.at(base, self.op(f"add i64 {start}, {offset}"), "i8")
 
     def _within(self, offset: str, limit: str, data: str, size: int) -> str:
-        self.unless(self._askew(offset, limit, size), "fault.memory")
-        return self.op(f"getelementptr i8, ptr {data}, i64 {offset}")
+        self.unless(self.outside(offset, limit, str(size)), "fault.memory")
+        return self.at(data, offset, "i8")
 
     def _private(self, space: str, address: str, name: str, size: int) -> str:
         """An access to a shared or local array by its name."""
@@ -267,44 +267,34 @@ class Translator(Arithmetic):
             whole = aligned(array.size) if array.space == "local" else array.size
             limit = str(max(whole - size + 1, 0))
         else:
-            limit = self.op(f"call i64 @llvm.usub.sat.i64(i64 %F.dynamic, i64 {size - 1})")
+            limit = self.limit("%F.dynamic", str(size))
         start = self.offsets[array.space][array.name]
-        data = self.op(f"getelementptr i8, ptr %{array.space}, i64 {start}")
+        data = self.at(f"%{array.space}", start, "i8")
         return self._within(self.op(f"sub i64 {address}, {base}"), limit, data, size)
 
     def _found(self, space: str, address: str, size: int, *, writes: bool) -> str:
         """An access of which only the address says where it goes; the last array is tried first."""
-        row = self.op(f"getelementptr i64, ptr %F.caches, i64 {4 * self.caches}")
+        row = self.at("%F.caches", 4 * self.caches, "i64")
         self.caches += 1
-        base, whole = (
-            self.op(f"load i64, ptr {self.op(f'getelementptr i64, ptr {row}, i64 {k}')}")
-            for k in (0, 2 if writes else 1)
-        )
-        data = self.op(f"load ptr, ptr {self.op(f'getelementptr i64, ptr {row}, i64 3')}")
-        limit = self.op(f"call i64 @llvm.usub.sat.i64(i64 {whole}, i64 {size - 1})")
+        base, whole = (self.get(self.at(row, k, "i64"), "i64") for k in (0, 2 if writes else 1))
+        data = self.get(self.at(row, 3, "i64"), "ptr")
         offset = self.op(f"sub i64 {address}, {base}")
-        seek, near, end = (self.name(n) for n in ("seek", "near", "end"))
-        self.branch(self._askew(offset, limit, size), seek, near, rare=True)
+        seek, near, end, last = (self.name(n) for n in ("seek", "near", "end", "last"))
+        bad = self.outside(offset, self.limit(whole, str(size)), str(size))
+        self.branch(bad, seek, near, rare=True)
         self.label(seek)
-        generic = space == "generic"
-        found = self._faulting(
-            f"call ptr @find_{'generic' if generic else 'global'}(ptr %frame, ptr {row}, "
-            f"i64 {address}, i64 {size}, i64 {2 if writes else 1}"
-            f"{', ptr %shared, ptr %local' if generic else ''})"
+        generic = "true" if space == "generic" else "false"
+        found = self.op(
+            f"call ptr @find(ptr %frame, ptr {row}, i64 {address}, i64 {size}, "
+            f"i64 {2 if writes else 1}, i1 {generic}, ptr %shared, ptr %local)"
         )
-        last = self.name("last")
+        self.unless(self.op(f"icmp eq ptr {found}, null"), "fault.memory")
         self.label(last)
         self.jump(end)
         self.label(near)
-        place = self.op(f"getelementptr i8, ptr {data}, i64 {offset}")
-        self.jump(end)
+        place = self.at(data, offset, "i8")
         self.label(end)
         return self.op(f"phi ptr [ {found}, %{last} ], [ {place}, %{near} ]")
-
-    def _faulting(self, text: str) -> str:
-        found = self.op(text)
-        self.unless(self.op(f"icmp eq ptr {found}, null"), "fault.memory")
-        return found
 
     def _pieces(self, i: Instruction, operand: str, count: int, *, writes: bool) -> list[str]:
         """The addresses of the parts of a vector."""
@@ -313,8 +303,7 @@ class Translator(Arithmetic):
         for first in range(0, count, many):
             moved = operand if not first else _moved(operand, first * size)
             whole = self.place(i, moved, many * size, writes=writes)
-            places += [self.op(f"getelementptr i8, ptr {whole}, i64 {k * size}") if k else whole
-                       for k in range(many)]  # fmt: skip
+            places += [self.at(whole, k * size, "i8") for k in range(many)]
         return places
 
     def _do_ld(self, i: Instruction) -> None:
@@ -324,10 +313,9 @@ class Translator(Arithmetic):
             if match is None or match[1] not in self.parameters:
                 raise NotNative(f"the address {i.operands[1]}")
             start = self.parameters[match[1]] + int(match[2] or 0)
-            places = []
-            for k in range(len(registers)):
-                at = start + k * bits_of(kind) // 8
-                self.write(registers[k], self._parameter(at, kind), kind)
+            for k, register in enumerate(registers):
+                value = self._parameter(start + k * bits_of(kind) // 8, kind)
+                self.write(register, value, kind)
             return
         places = self._pieces(i, i.operands[1], len(registers), writes=False)
         loaded = [self.op(f"load {LLVM[kind]}, ptr {p}, align 1") for p in places]
@@ -351,32 +339,21 @@ class Translator(Arithmetic):
         if {"commit_group", "wait_all", "wait_group"} & set(i.op):
             return
         size = int(i.operands[2])
-        load, store = (
-            Instruction(("ld", "global", "b32"), ()),
-            Instruction(("st", "shared", "b32"), ()),
-        )
+        load, store = (Instruction(("ld", space), ()) for space in ("global", "shared"))
         of, to = self.place(load, i.operands[1], size), self.place(store, i.operands[0], size)
         words = []
         for k in range(size // 4):
-            word = self.op(f"load i32, ptr {self._further(of, 4 * k)}, align 1")
+            word = self.op(f"load i32, ptr {self.at(of, 4 * k, 'i8')}, align 1")
             if len(i.operands) > 3:
                 more = self.op(f"icmp ugt i32 {self.read(i.operands[3], 'u32')}, {4 * k}")
                 word = self.select(more, "i32", word, "0")
             words.append(word)
         for k, word in enumerate(words):
-            self.do(f"store i32 {word}, ptr {self._further(to, 4 * k)}, align 1")
-
-    def _further(self, place: str, count: int) -> str:
-        return self.op(f"getelementptr i8, ptr {place}, i64 {count}")
+            self.do(f"store i32 {word}, ptr {self.at(to, 4 * k, 'i8')}, align 1")
 
     def _do_atom(self, i: Instruction) -> None:
-        self._atomic(i, i.operands[0], i.operands[1:])
-
-    def _do_red(self, i: Instruction) -> None:
-        self._atomic(i, "_", i.operands)
-
-    def _atomic(self, i: Instruction, target: str, rest: tuple[str, ...]) -> None:
         """No other worker comes between, unless the order does not matter: see `in_order`."""
+        target, *rest = i.operands if i.op[0] == "atom" else ("_", *i.operands)
         kind, name = i.op[-1], self._operator(i)
         floats = kind in FLOATS
         if "async" in i.op or "<" in "".join(rest) or kind.startswith(("f16", "bf16")) or (
@@ -393,18 +370,15 @@ class Translator(Arithmetic):
         if name == "exch":
             new = values[0]
         elif name == "cas":
-            new = self.select(self.op(f"icmp eq {t} {old}, {values[0]}"), t, values[1], old)
-        elif name == "inc":
-            more = self.op(f"icmp uge {t} {old}, {values[0]}")
-            new = self.select(more, t, "0", self.op(f"add {t} {old}, 1"))
-        elif name == "dec":
-            ends = self.op(f"icmp eq {t} {old}, 0")
-            ends = self.op(f"or i1 {ends}, {self.op(f'icmp ugt {t} {old}, {values[0]}')}")
-            new = self.select(ends, t, values[0], self.op(f"sub {t} {old}, 1"))
+            new = self.calc(t, "v if old == a else old", old=old, a=values[0], v=values[1])
+        elif name in COUNTS:
+            new = self.calc(t, COUNTS[name], old=old, most=values[0])
         else:
             new = self.arithmetic((name, kind), [old, values[0]])
         self.do(f"store {t} {new}, ptr {place}, align 1")
         self.write(target, old, kind)
+
+    _do_red = _do_atom
 
     # --- instructions
 
@@ -422,7 +396,7 @@ class Translator(Arithmetic):
         self.variables.append("  %carry = alloca i1")
         if self.points:
             self.do("store i1 false, ptr %carry")
-            point = self.op("load i32, ptr %point")
+            point = self.get("%point")
             targets = " ".join(f"i32 {k + 1}, label %point.{k}" for k in range(len(self.points)))
             self.leave(f"switch i32 {point}, label %L0 [ {targets} ]")
         else:
@@ -441,10 +415,8 @@ class Translator(Arithmetic):
             except Stop as stop:
                 raise NotNative(stop.finding.message) from None
         self.label(f"L{len(code)}")
-        self.jump("finished")
-        self.label("finished")
         if self.points:
-            self.do("store i32 0, ptr %point")
+            self.set("%point", 0)
         self.jump("leave")
 
     def _instruction(self, at: int, i: Instruction) -> None:
@@ -479,22 +451,24 @@ class Translator(Arithmetic):
             index = self.read(i.operands[0], "u32")
             self.leave(f"switch i32 {index}, label %fault.trap [ {targets} ]")
             return
+        to, back = len(self.flat.code), False
         if i.op[0] == "bra":
             to = self.flat.labels[i.operands[0]]
-            target = f"L{to}"
-            if to <= at:  # a loop that may never end has to hear when it is to stop
-                target = self.name("again")
-        else:
-            target = "fault.trap" if i.op[0] == "trap" else "finished"
+            back = to <= at  # a loop that may never end has to hear when it is to stop
+        target = self.name("again") if back else "fault.trap" if i.op[0] == "trap" else f"L{to}"
         if i.guard:
             self.branch(self._guard(i), target, f"L{at + 1}")
         else:
             self.jump(target)
-        if target.startswith("again"):
+        if back:
             self.label(target)
-            stop = self.op("load volatile i64, ptr %frame")
-            self.branch(self.op(f"icmp ne i64 {stop}, 0"), "stopped", f"L{to}", rare=True)
-            self.label(self.name("behind"))
+            self.hear()
+            self.jump(f"L{to}")
+
+    def hear(self) -> None:
+        """Stops where the launch is to stop."""
+        stop = self.op("load volatile i64, ptr %frame")
+        self.unless(self.calc("i64", "n != 0", n=stop), "stopped")
 
     def _carry_out(self, i: Instruction) -> None:
         if i.op[0] in NOTHING:
@@ -533,7 +507,7 @@ class Translator(Arithmetic):
                 whole = "0"
                 for k, part in enumerate(parts):
                     value = self.op(f"zext i{size} {self.read(part, f'u{size}')} to i{n}")
-                    whole = self.op(f"or i{n} {whole}, {self.op(f'shl i{n} {value}, {k * size}')}")
+                    whole = self.calc(f"i{n}", f"a | b << {k * size}", a=whole, b=value)
                 self.write(target, whole, f"u{n}")
                 return
             value = self.read(source, f"u{n}")
@@ -575,32 +549,63 @@ class Translator(Arithmetic):
     def _do_slct(self, i: Instruction) -> None:
         kind, of = i.op[-2:]
         a, b = (self.read(o, kind) for o in i.operands[1:3])
-        sign = self.read(i.operands[3], of)
-        test = "fcmp oge float" if of == "f32" else "icmp sge i32"
-        plus = self.op(f"{test} {sign}, {constant(0, of)}")
+        test = "x >= 0.0" if of == "f32" else f"x < {1 << 31}"
+        plus = self.calc(LLVM[of], test, x=self.read(i.operands[3], of))
         self.write(i.operands[0], self.select(plus, LLVM[kind], a, b), kind)
 
     def _do_setp(self, i: Instruction) -> None:
-        kind = i.op[-1]
-        condition = self.compare(i.op, [self.read(o, kind) for o in i.operands[1:3]])
-        target, *opposite = names(i.operands[0])
-        other = self.op(f"xor i1 {condition}, true")
-        if len(i.operands) == 4:
-            joined = self.read(i.operands[3], "pred")
-            condition, other = (self.op(f"{i.op[2]} i1 {c}, {joined}") for c in (condition, other))
-        self.write(target, condition, "pred")
-        if opposite:
-            self.write(opposite[0], other, "pred")
+        for target, holds in zip(names(i.operands[0]), self._test(i), strict=False):
+            self.write(target, holds, "pred")
+
+    def _test(self, i: Instruction) -> tuple[str, str]:
+        """A comparison and its opposite, each joined to a predicate if there is one."""
+        holds = self.compare(i.op, [self.read(o, i.op[-1]) for o in i.operands[1:3]])
+        other = self.op(f"xor i1 {holds}, true")
+        if len(i.operands) < 4:
+            return holds, other
+        joined = self.read(i.operands[3], "pred")
+        return self.op(f"{i.op[2]} i1 {holds}, {joined}"), self.op(
+            f"{i.op[2]} i1 {other}, {joined}"
+        )
 
     def _do_set(self, i: Instruction) -> None:
         to, of = i.op[-2:]
-        if bits_of(to) != 32 or of.endswith("x2"):
-            raise NotNative(i.name)
-        holds = self.compare(i.op, [self.read(o, of) for o in i.operands[1:3]])
-        if len(i.operands) > 3:
-            holds = self.op(f"{i.op[2]} i1 {holds}, {self.read(i.operands[3], 'pred')}")
-        yes = constant(1 if to == "f32" else -1, to if to == "f32" else "s32")
-        self.write(i.operands[0], self.select(holds, LLVM[to], yes, constant(0, to)), to)
+        if of.endswith("x2") and len(i.operands) == 3:
+            half = to[:-2] if to.endswith("x2") else f"{to[0]}16"
+            op, values = (*i.op[:-2], half, of[:-2]), [self.read(o, of) for o in i.operands[1:]]
+            low, high = (
+                self._flag(half, self.compare(op, [self.half(v, up, of) for v in values]))
+                for up in (False, True)
+            )
+            self.write(i.operands[0], self.joined(low, high, f"{half}x2"), "u32")
+            return
+        self.write(i.operands[0], self._flag(to, self._test(i)[0]), to)
+
+    def _flag(self, to: str, holds: str) -> str:
+        """One, or all bits of a whole number, where something holds."""
+        yes = 1 if to in FLOATS else 0x3F80 if to == "bf16" else -1
+        signed = to.replace("u", "s") if to[0] == "u" else to
+        return self.select(holds, LLVM[to], constant(yes, signed), constant(0, to))
+
+    def _do_print(self, i: Instruction) -> None:
+        """Block, thread, which text, and what is to be printed in it, for after the launch."""
+        arrays, roots = self.program.module.arrays, self.known.origins(i.operands[0])
+        if len(roots) != 1 or (name := next(iter(roots))[-1]) not in arrays:
+            raise NotNative("a format that is not known")
+        pieces = conversions(arrays[name].content.split(b"\0")[0].decode(errors="replace"))
+        size = pieces[-1][2] + pieces[-1][3]
+        used = self.get("%F.printed.at", "i64")
+        end = self.op(f"add i64 {used}, {16 + aligned(size)}")
+        self.unless(self.calc("i64", f"n > {MOST_PRINTED}", n=end), "fault.trap")
+        record, load = self.at("%F.prints", used, "i8"), Instruction(("ld",), ())
+        self.set(record, self.get("%F.block.at", "i64"), "i64")
+        words = ["%thread", f"{len(self.texts)}"]
+        for k in range(0, size, 4):
+            words.append(self.get(self.place(load, f"[{i.operands[1]}+{k}]", 4)))
+        for k, word in enumerate(words, 2):
+            self.set(self.at(record, k), word)
+        self.set("%F.printed.at", end, "i64")
+        self.texts.append(pieces)
 
     # --- where threads wait
 
@@ -608,36 +613,24 @@ class Translator(Arithmetic):
         """Stores what is needed later and leaves; goes on when the scheduler says so."""
         number = self.points.index(at)
         self._arrive(i)
-        for name in self.known.saved[at]:
-            home = self.known.homes[name]
-            kind = LLVM[home]
-            value = self.op(f'load {kind}, ptr %"{name}"')
-            place = self._kept(name)
-            if kind == "i1":
-                value, kind = self.op(f"zext i1 {value} to i8"), "i8"
-            self.do(f"store {kind} {value}, ptr {place}")
-        self.do(f"store i32 {number + 1}, ptr %point")
+        self._move(at, keep=True)
+        self.set("%point", number + 1)
         self.jump("leave")
         self.label(f"point.{number}")
-        for name in self.known.saved[at]:
-            kind = LLVM[self.known.homes[name]]
-            place = self._kept(name)
-            if kind == "i1":
-                value = self.op(f"trunc i8 {self.op(f'load i8, ptr {place}')} to i1")
-            else:
-                value = self.op(f"load {kind}, ptr {place}")
-            self.do(f'store {kind} {value}, ptr %"{name}"')
-        self._go_on(i)
+        self._move(at, keep=False)
+        getattr(self, f"_end_{i.op[0]}", lambda _: None)(i)
 
-    def _kept(self, name: str) -> str:
-        """Where a register of a thread that waits is: those of all threads side by side."""
-        whole = self._further("%F.state", self.state[name] * self.threads)
-        size = max(self.flat.widths[name] // 8, 1)
-        return self.op(f"getelementptr i{8 * size}, ptr {whole}, i32 %thread")
+    def _move(self, at: int, *, keep: bool) -> None:
+        """Registers of a thread that waits to where those of all threads are, and back."""
+        for name in self.known.saved[at]:
+            kind, size = LLVM[self.known.homes[name]], max(self.flat.widths[name], 8)
+            row = self.at("%F.state", self.state[name] * self.threads, "i8")
+            kept = self.op(f"getelementptr i{size}, ptr {row}, i32 %thread")
+            of, to = (f'%"{name}"', kept) if keep else (kept, f'%"{name}"')
+            self.set(to, self.get(of, kind), kind)
 
     def _leave_word(self, where: str, value: str, kind: str) -> None:
-        place = self.op(f"getelementptr {kind}, ptr %F.{where}, i32 %thread")
-        self.do(f"store {kind} {value}, ptr {place}")
+        self.set(self.op(f"getelementptr {kind}, ptr %F.{where}, i32 %thread"), value, kind)
 
     def _mask(self, i: Instruction) -> str:
         """The lanes that an operation names; 0 for whoever is there."""
@@ -658,8 +651,8 @@ class Translator(Arithmetic):
                 if len(i.operands) > 3:
                     raise NotNative(str(i))
                 value = self.op(f"zext i1 {self.read(i.operands[-1], 'pred')} to i32")
-                self._add("%red.true", value)
-                self._add("%red.all", "1")
+                self.update(self.said("true"), "x + more", more=value)
+                self.update(self.said("all"), "x + 1")
             return
         self._leave_word("masks", self._mask(i), "i32")
         if name in ("shfl", "match", "redux"):
@@ -671,62 +664,49 @@ class Translator(Arithmetic):
             return
         self._leave_word("values", value, "i64")
 
-    def _add(self, place: str, value: str) -> None:
-        before = self.op(f"load i32, ptr {place}")
-        self.do(f"store i32 {self.op(f'add i32 {before}, {value}')}, ptr {place}")
-
-    def _go_on(self, i: Instruction) -> None:
-        name = i.op[0]
-        special = getattr(self, f"_end_{name}", None)
-        if special is not None:
-            special(i)
+    def said(self, name: str) -> str:
+        """Where a block's threads have said something."""
+        return self.at("%F.said", SAID.index(name))
 
     def _end_bar(self, i: Instruction) -> None:
         if "red" not in i.op:
             return
-        yes, every = (self.op(f"load i32, ptr %red.{n}.seen") for n in ("true", "all"))
+        yes, every = (self.get(self.said(n)) for n in SAID[2:4])
         if "popc" in i.op:
             self.write(i.operands[0], yes, "u32")
         else:
-            test = f"icmp eq i32 {yes}, {every}" if "and" in i.op else f"icmp ne i32 {yes}, 0"
-            self.write(i.operands[0], self.op(test), "pred")
+            test = "yes == every" if "and" in i.op else "yes != 0"
+            self.write(i.operands[0], self.calc("i32", test, yes=yes, every=every), "pred")
 
     _end_barrier = _end_bar
 
     def _published(self, lane: str) -> str:
-        return self.op(
-            f"load i64, ptr {self.op(f'getelementptr i64, ptr %F.published, i32 {lane}')}"
-        )
+        return self.get(self.op(f"getelementptr i64, ptr %F.published, i32 {lane}"), "i64")
+
+    def mark(self, place: str, holds: str, lane: str) -> None:
+        """Sets a lane's bit of a mask where something holds."""
+        self.update(place, "x | one << lane", one=self.op(f"zext i1 {holds} to i32"), lane=lane)
 
     def _end_shfl(self, i: Instruction) -> None:
         target, *predicate = names(i.operands[0])
-        mine = self.op("and i32 %thread, 31")
         b, c = (self.read(o, "u32") for o in i.operands[2:4])
-        b = self.op(f"and i32 {b}, 31")
-        segment = self.op(f"and i32 {self.op(f'lshr i32 {c}, 8')}, 31")
-        end = self.op(f"and i32 {c}, 31")
-        outer = self.op(f"and i32 {segment}, {mine}")
-        others = self.op(f"xor i32 {segment}, -1")
-        top = self.op(f"or i32 {outer}, {self.op(f'and i32 {end}, {others}')}")
-        source = {"up": f"sub i32 {mine}, {b}", "down": f"add i32 {mine}, {b}",
-                  "bfly": f"xor i32 {mine}, {b}"}.get(i.op[2])  # fmt: skip
-        if source is None:
-            source = f"or i32 {outer}, {self.op(f'and i32 {b}, {others}')}"
-        place = self.op(source)
+        values = {"t": self.op("and i32 %thread, 31"), "b": self.op(f"and i32 {b}, 31"), "c": c}
+        values["s"] = self.calc("i32", "c >> 8 & 31", c=c)  # the segment
+        top = self.calc("i32", "s & t | c & 31 & ~s", **values)
+        place = self.calc("i32", SOURCES[i.op[2]], **values)
         valid = self.op(f"icmp {'sge' if i.op[2] == 'up' else 'sle'} i32 {place}, {top}")
-        lane = self.select(valid, "i32", place, mine)
+        lane = self.select(valid, "i32", place, values["t"])
         self.write(target, self.op(f"trunc i64 {self._published(lane)} to i32"), "u32")
         if predicate:
             self.write(predicate[0], valid, "pred")
 
     def _asked(self, i: Instruction, what: str) -> str:
         """The bits of a warp's lanes, those of the own mask."""
-        bits = self.op(f"load i32, ptr %{what}")
-        mask = self._mask(i)
+        bits, mask = self.get(f"%{what}"), self._mask(i)
         return bits if mask == "0" else self.op(f"and i32 {bits}, {mask}")
 
     def _end_activemask(self, i: Instruction) -> None:
-        self.write(i.operands[0], self.op("load i32, ptr %here"), "u32")
+        self.write(i.operands[0], self.get("%here"), "u32")
 
     def _end_vote(self, i: Instruction) -> None:
         yes, here = self._asked(i, "yes"), self._asked(i, "here")
@@ -734,18 +714,18 @@ class Translator(Arithmetic):
         if mode == "ballot":
             self.write(i.operands[0], yes, "u32")
             return
-        none = self.op(f"icmp eq i32 {yes}, 0")
-        every = self.op(f"icmp eq i32 {yes}, {here}")
-        value = {"any": f"xor i1 {none}, true", "all": f"or i1 {every}, false",
-                 "uni": f"or i1 {every}, {none}"}[mode]  # fmt: skip
-        self.write(i.operands[0], self.op(value), "pred")
+        test = {"any": "yes != 0", "all": "yes == here", "uni": "yes == here or yes == 0"}[mode]
+        self.write(i.operands[0], self.calc("i32", test, yes=yes, here=here), "pred")
 
     def _end_match(self, i: Instruction) -> None:
         target, *predicate = names(i.operands[0])
         mine = self._published(self.op("and i32 %thread, 31"))
-        here = self._asked(i, "here")
-        same = self.op(f"call i32 @matching(ptr %F.published, i64 {mine})")
-        same = self.op(f"and i32 {same}, {here}")
+        here, bits = self._asked(i, "here"), self.variable("i32")
+        self.set(bits, 0)
+        with self.each("32") as lane:
+            alike = self.calc("i64", "a == b", a=self._published(lane), b=mine)
+            self.mark(bits, alike, lane)
+        same = self.op(f"and i32 {self.get(bits)}, {here}")
         if i.op[1] == "any":
             self.write(target, same, "u32")
             return
@@ -759,17 +739,20 @@ class Translator(Arithmetic):
         if kind in FLOATS:
             raise NotNative(i.name)
         info = np.iinfo(np.int32 if kind[0] == "s" else np.uint32)
-        nothing: Any = {"min": info.max, "max": info.min, "and": -1}.get(name, 0)
-        total = self.variable("i32")
-        self.do(f"store i32 {constant(nothing, 's32' if nothing == -1 else kind)}, ptr {total}")
-        here = self._asked(i, "here")
+        total, here = self.variable("i32"), self._asked(i, "here")
+        self.set(total, {"min": info.max, "max": info.min, "and": -1}.get(name, 0))
         with self.each("32") as lane:
-            bit = self.op(f"and i32 {self.op(f'lshr i32 {here}, {lane}')}, 1")
-            with self.when(self.op(f"icmp ne i32 {bit}, 0")):
+            taken = self.calc("i32", "here >> lane & 1 != 0", here=here, lane=lane)
+            with self.when(taken):
                 value = self.op(f"trunc i64 {self._published(lane)} to i32")
-                before = self.op(f"load i32, ptr {total}")
-                self.do(f"store i32 {self.arithmetic((name, kind), [before, value])}, ptr {total}")
-        self.write(i.operands[0], self.op(f"load i32, ptr {total}"), kind)
+                self.set(total, self.arithmetic((name, kind), [self.get(total), value]))
+        self.write(i.operands[0], self.get(total), kind)
+
+
+def _laid_out(sizes: list[tuple[str, int]]) -> tuple[dict[str, int], int]:
+    """Where each of several things begins that lie one behind the other, and where they end."""
+    ends = [*accumulate((size for _, size in sizes), initial=0)]
+    return {name: start for (name, _), start in zip(sizes, ends, strict=False)}, ends[-1]
 
 
 def _kind_of_point(i: Instruction) -> int:

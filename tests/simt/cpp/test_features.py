@@ -49,6 +49,10 @@ GROUPS += "namespace cg = cooperative_groups;\n"
     [
         ("__half a = __float2half(v); y[t] = __half2float(__hmul(__hadd(a, a), a));", HALF,
          2 * x.astype("f2") * x.astype("f2"), 0),
+        ("__half a = hexp(__float2half(v)); y[t] = __half2float(hlog(a)) + __half2float(a);", HALF,
+         np.exp(x) + x, 3e-3),
+        ("__half a = v; y[t] = __hisnan(__hmax_nan(a, NAN)) + __half2float(__hmax(a, NAN));",
+         "#include <cmath>\n" + HALF, 1 + x, 1e-3),
         ("__half2 a(v, 3), b = a * a + a; y[t] = __low2float(b) + __high2float(b);", HALF,
          (x.astype("f2") * x.astype("f2") + x.astype("f2")).astype("f4") + 12, 0),
         ("__nv_bfloat16 a = __float2bfloat16(v); y[t] = __bfloat162float(a * a + a);", BF,

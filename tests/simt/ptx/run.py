@@ -17,6 +17,7 @@ from simt.numba_ptx.kernel import parameters
 from simt.observers.counters import Counters, Counts
 from simt.observers.traffic import bank_passes, sectors
 from simt.ptx.machine import PtxMachine
+from simt.ptx.native.launch import launch_native
 from simt.ptx.parse import Instruction, parse
 from simt.ptx.program import PtxListing, PtxProgram
 
@@ -93,6 +94,10 @@ class _Copies:
         allocation, offset = self._place(array)
         return View(allocation, array.dtype, array.shape, array.strides, offset, name)
 
+    def bits(self) -> list[bytes]:
+        """What is in all of them."""
+        return [allocation.data.tobytes() for _, allocation in self._roots.values()]
+
     def result(self, array: np.ndarray) -> np.ndarray:
         allocation, offset = self._place(array)
         data: Any = allocation.data
@@ -100,8 +105,8 @@ class _Copies:
         return made.copy()
 
 
-def run(text: str, grid: Any, block: Any, args: tuple[Any, ...], dynamic: int = 0) -> Run:
-    """Carry PTX out for every thread of a launch, with everything on."""
+def _taken(text: str, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], _Copies]:
+    """The program of a text, and copies of its arguments."""
     copies = _Copies()
     values = parameters(
         copies.view(value, f"a{k}") if isinstance(value, np.ndarray) else value
@@ -110,12 +115,30 @@ def run(text: str, grid: Any, block: Any, args: tuple[Any, ...], dynamic: int = 
     module = parse(text)
     names = [f"p{k}" for k in range(len(values))]
     kernel = module.kernels[0].name
-    program: Any = PtxProgram(module, kernel, PtxListing(kernel, names))
+    return PtxProgram(module, kernel, PtxListing(kernel, names)), tuple(values), copies
+
+
+def engines(text: str, grid: Any, block: Any, args: tuple[Any, ...]) -> str:
+    """What differs between machine code and the executor, in words; nothing if nothing does."""
+    shape = check_shape(grid, block, 0)
+    program, values, fast = _taken(text, args)
+    if launch_native(program, *shape, values, 0) is None:
+        return f"not native: {program.native.get('left', 'a fault')}"
+    program, values, slow = _taken(text, args)
+    stopped = launch(program, *shape, values, machine=PtxMachine).stopped
+    if stopped is not None:
+        return f"the executor stops: {stopped.message}"
+    return "the bits differ" if fast.bits() != slow.bits() else ""
+
+
+def run(text: str, grid: Any, block: Any, args: tuple[Any, ...], dynamic: int = 0) -> Run:
+    """Carry PTX out for every thread of a launch, with everything on."""
+    program, values, copies = _taken(text, args)
     counters = _Requests()
     shape = check_shape(grid, block, dynamic)
-    observers = observers_of(program, *shape, tuple(values), counters=counters)
+    observers = observers_of(program, *shape, values, counters=counters)
     result = launch(
-        program, *shape, tuple(values), dynamic=dynamic, observers=observers, machine=PtxMachine
+        program, *shape, values, dynamic=dynamic, observers=observers, machine=PtxMachine
     )
     results = tuple(copies.result(a) if isinstance(a, np.ndarray) else a for a in args)
     instructions = program.function.instructions

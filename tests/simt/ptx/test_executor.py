@@ -113,6 +113,34 @@ def test_who_leaves_a_loop_at_its_end_meets_there_whoever_else_never_comes_back(
     assert ran.totals.global_store_requests == requests
 
 
+TO_A_BARRIER = """
+    mov.u32 %r5, 0;
+    and.b32 %r6, %r1, 3;
+$LOOP:
+    setp.ge.s32 %p1, %r5, %r6;
+    @%p1 bra $ON;
+    add.s32 %r5, %r5, 1;
+    setp.le.s32 %p2, %r1, {last};
+    @%p2 bra $LOOP;
+    {wrong}
+    bra.uni $END;
+$ON:
+    bar.sync 0;
+    st.global.u32 [%rd3], %r5;
+"""
+
+
+@pytest.mark.parametrize("wrong", ["", "st.global.u32 [%rd3], -1;"])
+@pytest.mark.parametrize("last", [31, 28])
+def test_threads_meet_before_a_barrier_though_a_way_leads_past_it_to_the_end(
+    last: int, wrong: str
+) -> None:
+    ran = carried_out(TO_A_BARRIER.format(last=last, wrong=wrong), zeros())
+    assert ran.results[0].tolist() == [t % 4 if t <= last else -bool(wrong) for t in range(32)]
+    assert ran.totals.barriers == 1
+    assert [f.severity for f in ran.findings] == ["warning"] * (last < 31)
+
+
 def test_a_barrier_orders_warps_and_lets_those_go_who_have_ended() -> None:
     shared = ".shared .align 4 .b8 tile[512];"
     body = """

@@ -21,7 +21,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::simt.SimtWarning"),
 ]
 
-LEFT: dict[str, str] = {}  # to the executor, and why
 ANY_ORDER = {"bfs"}  # more than one result is right
 
 
@@ -41,8 +40,7 @@ def test_a_classic_leaves_the_same_bits(name: str) -> None:
     if classic.cooperative:
         kernel, other = kernel.cooperative, other.cooperative
     native = unchecked(kernel, classic.launch, *left)
-    assert LEFT.get(name, "grid" if classic.cooperative else "") in native.get("left", "")
-    assert ("left" in native) == (name in LEFT or classic.cooperative), native
+    assert "left" not in native, native
     if name in ANY_ORDER:
         result = classic.result(*classic.arguments())
         np.testing.assert_allclose(left[-1], result, rtol=classic.rtol, atol=classic.rtol)
@@ -83,15 +81,71 @@ def test_what_an_unchecked_launch_has_written_is_written() -> None:
     assert report.ok, report
 
 
-def test_a_launch_that_prints_and_one_that_traps_are_the_executors(capsys: Any) -> None:
+PRINTS = r"""
+#include <cstdio>
+__global__ void k(const float* a, int rounds) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int j = 0; j < rounds; ++j)
+        printf("%3d %s: %f %lld %5.2e %c %u%%\n", i, j ? "then" : "first", a[i], 1LL << 40,
+               a[i] * 2, 65 + i % 26, -i);
+    __syncthreads();
+    if (i % 7 == 3) printf("end\n");
+}"""
+
+
+@pytest.mark.parametrize("rounds", [2, 400])  # of the second, more than the buffer holds
+def test_threads_print_what_they_print_on_the_executor(rounds: int, capsys: Any) -> None:
+    a, said = np.linspace(-3, 3, 90, dtype=np.float32), []
+    native = unchecked(cpp(PRINTS)["k"], (2, 45), a, rounds)
+    assert ("left" in native) == (rounds > 2), native
+    said.append(capsys.readouterr().out)
+    cpp(PRINTS)["k"][2, 45](a, rounds)
+    said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+    assert said[0].count("\n") == 90 * rounds + 13
+
+
+def test_threads_choose_what_they_print(capsys: Any) -> None:
     kernel = cpp("""#include <cstdio>
-    __global__ void k(int* a) { if (a[threadIdx.x]) printf("%d\\n", threadIdx.x); else a[0] = 3; }
+    __global__ void k() { int t = threadIdx.x; printf(t % 3 ? "one %d\\n" : "other %d\\n", t); }
     """)["k"]
-    a = np.array([0, 0, 7, 0], np.int32)
-    native = unchecked(kernel, (1, 4), a)
-    assert capsys.readouterr().out == "2\n"
-    assert "print" in native["left"]
-    assert a.tolist() == [3, 0, 7, 0]
+    assert "format" in unchecked(kernel, (1, 9))["left"]
+    wanted = [f"{'one' if t % 3 else 'other'} {t}" for t in range(9)]
+    assert sorted(capsys.readouterr().out.splitlines()) == sorted(wanted)
+
+
+def test_a_launch_that_traps_is_the_executors() -> None:
+    kernel = cpp("__global__ void k(int* a) { if (a[threadIdx.x]) __trap(); else a[0] = 3; }")["k"]
+    with pytest.raises(simt.errors.KernelError, match="ends the kernel by a trap"):
+        unchecked(kernel, (1, 4), np.array([0, 0, 7, 0], np.int32))
+    assert "trap" in kernel.program.native["left"]
+
+
+BY_ADDRESS = """
+typedef float (*Step)(float);
+__device__ __noinline__ float square(float x) { return x * x; }
+__device__ __noinline__ float more(float x) { return x + 1; }
+__device__ Step steps[3] = {square, more, 0};
+struct Shape { __device__ virtual float size(float x, int n) = 0; };
+struct Line : Shape { __device__ float size(float x, int n) override { return x - n; } };
+struct Cube : Shape { __device__ float size(float x, int n) override { return n * x * x * x; } };
+__global__ void k(float* a, const int* which) {
+    int i = threadIdx.x, w = which[i];
+    Line line; Cube cube;
+    Shape* shape = w & 2 ? (Shape*)&line : (Shape*)&cube;
+    a[i] = shape->size(steps[w % 3](steps[w & 1](a[i])), w);
+}"""
+
+
+def test_functions_are_called_by_their_addresses() -> None:
+    a, which = np.linspace(-2, 2, 40, dtype=np.float32), np.tile([0, 1, 3, 4], 10).astype(np.int32)
+    left, wanted = a.copy(), a.copy()
+    assert "left" not in unchecked(cpp(BY_ADDRESS)["k"], (1, 40), left, which)
+    cpp(BY_ADDRESS)["k"][1, 40](wanted, which)
+    assert left.tobytes() == wanted.tobytes()
+    np.testing.assert_allclose(left[1::4], (a[1::4] + 2) ** 3, rtol=1e-6)
+    with pytest.raises(simt.errors.KernelError, match="calls a null pointer"):
+        unchecked(cpp(BY_ADDRESS)["k"], (1, 40), a, which + 1)
 
 
 def test_lanes_that_wait_for_each_other_go_on_in_turns() -> None:
@@ -115,6 +169,41 @@ def test_lanes_that_wait_for_each_other_go_on_in_turns() -> None:
     out = np.zeros(64, np.int32)
     assert "left" not in unchecked(module["wait"], (1, 64), np.zeros(1, np.int32), out)
     assert out.tolist() == list(range(64))
+
+
+TOGETHER = """
+#include <cooperative_groups.h>
+__global__ void k(const int* a, int* sums, int* out) {
+    auto grid = cooperative_groups::this_grid();
+    __shared__ int s[40];
+    int t = threadIdx.x, i = grid.thread_rank(), mine = a[i];
+    for (int round = 0; round < 3; ++round) {
+        s[t] = mine + round;
+        __syncthreads();
+        if (t == 0) for (int k = 0; k < 40; ++k) sums[blockIdx.x] += s[k];
+        grid.sync();
+        for (int b = 0; b < gridDim.x; ++b) mine += sums[b] * (b + 1);
+        grid.sync();
+    }
+    out[i] = mine + s[39 - t];
+}"""
+
+
+def test_blocks_of_a_grid_wait_for_each_other() -> None:
+    kernel = cpp(TOGETHER)["k"].cooperative
+    a = np.random.default_rng(1).integers(-99, 99, 200).astype(np.int32)
+    sums, out = np.zeros(5, np.int32), np.zeros(200, np.int32)
+    native = unchecked(kernel, (5, 40), a, sums, out)
+    assert "left" not in native, native
+    mine, total = a.reshape(5, 40), np.zeros(5, np.int32)
+    for k in range(3):
+        said = mine + np.int32(k)
+        total += said.sum(1, dtype=np.int32)
+        mine = mine + (total * np.arange(1, 6, dtype=np.int32)).sum(dtype=np.int32)
+    assert sums.tolist() == total.tolist()
+    assert out.tolist() == (mine + said[:, ::-1]).ravel().tolist()
+    with pytest.raises(simt.errors.KernelError, match="a grid that syncs as a whole must be"):
+        unchecked(cpp(TOGETHER)["k"].cooperative, (10_000, 40), np.zeros(400_000, "i4"), sums, out)
 
 
 def test_an_endless_loop_is_the_executors_to_tell(monkeypatch: Any) -> None:

@@ -44,7 +44,8 @@ GROUPS = {
     + [f"{name}.sat.f32" for name in ("add", "mul", "fma.rn")]
     + [f"{name}.approx.f32" for name in ("ex2", "lg2", "sin", "cos", "tanh", "rsqrt", "rcp")]
     + [f"{name}.{kind}" for kind in ("f16", "f16x2") for name in ("add", "sub", "mul", "fma.rn")]
-    + [f"fma.rn.{kind}" for kind in ("bf16", "bf16x2")],
+    + [f"fma.rn{relu}.{kind}" for kind in ("bf16", "bf16x2", "f16x2") for relu in ("", ".relu")]
+    + [f"{name}.NaN.{kind}" for name in ("min", "max") for kind in ("f32", "f16", "bf16x2")],
     "conversions": [f"cvt.{to}.{of}" for to, of in itertools.permutations(("s8", "u8", *WHOLE), 2)]
     + [f"cvt.sat.{to}.{of}" for to, of in itertools.permutations(WHOLE, 2)]
     + [f"cvt.{mode}.{to}.{of}" for to in WHOLE for of in ("f32", "f64")
@@ -53,10 +54,13 @@ GROUPS = {
     + [f"cvt.rn.f16.{of}" for of in ("s32", "u32", "f32", "f64")]
     + [f"cvt.{mode}.f32.f64" for mode in ("rn", "rm", "rp", "rz")]
     + [f"cvt.{mode}.f32.f32" for mode in ("rni", "rzi", "rmi", "rpi", "sat", "ftz")]
-    + ["cvt.f64.f32", "cvt.f32.f16", "cvt.f64.f16", "cvt.rn.bf16.f32", "cvt.f32.bf16"],
+    + ["cvt.f64.f32", "cvt.f32.f16", "cvt.f64.f16", "cvt.f32.bf16"]
+    + ["cvt.rn.bf16.f32", "cvt.rz.bf16.f32"],
     "comparisons": [f"set.{test}.u32.{kind}" for kind in ("s32", "u64", "f32", "f64", "f16")
                     for test in ("eq", "ne", "lt", "le", "gt", "ge")]
     + [f"set.{test}.f32.f32" for test in ("equ", "neu", "ltu", "geu", "num", "nan")]
+    + [f"set.{test}.{to}.f16x2" for test in ("gt", "equ", "nan") for to in ("u32", "f16x2")]
+    + ["set.gtu.f16.f16", "set.nan.f16.f16"]
     + [f"selp.{kind}" for kind in ("b32", "f64")] + ["slct.s32.s32", "slct.u64.f32"],
 }  # fmt: skip
 
