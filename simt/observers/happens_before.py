@@ -70,23 +70,44 @@ class HappensBefore:
     def gathered(self, m: Chunk, arrived: Lanes, waiting: Lanes) -> None:
         """A barrier of some warps of each block; threads that only arrive acquire nothing."""
         self.groups = self.groups or WarpClocks()
-        width = np.zeros((m.blocks, WARP * WARP), bool)
-        rows: list[Lanes] = []
-        for lanes in (arrived, waiting, np.ones_like(arrived)):
-            width[:, : m.threads] = lanes
-            row: Lanes = np.any(width.reshape(m.blocks, WARP, WARP), axis=2)
-            rows.append(row)
-        here, waits, exists = rows
+        wide = np.zeros((3, m.blocks, WARP * WARP), bool)
+        wide[..., : m.threads] = arrived, waiting, np.ones_like(arrived)
+        here, waits, exists = np.logical_or.reduce(wide.reshape(3, m.blocks, WARP, WARP), axis=3)
         names: Lanes = (here * (np.int64(1) << np.arange(WARP))).sum(axis=1, keepdims=True)
         self.groups.meet(here, np.repeat(names, WARP, axis=1), exists, self.time, waits)
 
     def fence(self, m: Chunk, *, block_only: bool = False) -> None:
         """`threadfence` by the active threads."""
         lanes = m.lanes(m.mask)
-        self._parties(m)[0].fence(lanes, self.time)
+        within, between = self._parties(m)
+        within.fence(lanes, self.time)
+        if self.warps.met:  # and what others of its warp did before they met
+            np.maximum.at(within.fenced, *self._mates(m, lanes)[:2])
         if not block_only:
-            blocks = np.unique(m.block_numbers[lanes // m.threads])
-            self._parties(m)[1].fence(blocks, self.time)
+            between.fence(np.unique(m.block_numbers[lanes // m.threads]), self.time)
+
+    def warp_barrier(self, m: Chunk, met: tuple[Lanes, Lanes, Lanes] | None) -> None:
+        """`syncwarp`, as observers are told: lanes that meet know what each has acquired."""
+        if met is None:
+            self.warps.all_meet(self.time)
+        else:
+            self.warps.meet(*met, self.time)
+        if self.within_blocks is not None:
+            lanes = m.lanes(m.mask)
+            inside = lanes % m.threads
+            group = (lanes // m.threads * m.warps + inside // WARP) << WARP  # and by their masks
+            if met is not None:
+                group |= met[1][group >> WARP, inside % WARP]
+            self.within_blocks.share(lanes, group)
+
+    def _mates(self, m: Chunk, lanes: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+        """Others of the lanes' warps, until when what they did comes before, and before which."""
+        inside, mine = lanes[:, None] % m.threads, np.arange(WARP)
+        others = inside // WARP * WARP + mine
+        warp = lanes[:, None] // m.threads * m.warps + inside // WARP
+        until = np.broadcast_to(self.warps.until(warp, inside % WARP, mine), others.shape)
+        there = np.nonzero((others < m.threads) & (others != inside))
+        return (others - inside)[there] + lanes[there[0]], until[there], there[0]
 
     def _parties(self, m: Chunk) -> tuple[ReleaseAcquire, ReleaseAcquire]:
         self.within_blocks = self.within_blocks or ReleaseAcquire(m.blocks * m.threads)
@@ -102,10 +123,12 @@ class HappensBefore:
         lanes, slots, _ = write.lanes
         words = write.view.allocation.address + slots if locks else np.zeros(1, np.int64)
         words = np.broadcast_to(words, lanes.shape)
+        if self.warps.met and (within.fenced > within.published_until).any():
+            within.publish(*self._mates(m, lanes))
         within.signal(lanes, words, self.time)
         if write.view.space == "global" and not (write.block_only and self.blocks > 1):
             blocks = m.block_numbers[lanes // m.threads]
-            first = first_places(blocks)
+            first = np.sort(np.unique(blocks, return_index=True)[1])
             between.signal(blocks[first], words[first], self.time)
 
     def look(self, m: Chunk, lanes: Lanes, *, shared: bool) -> None:
@@ -139,10 +162,7 @@ class HappensBefore:
         block, other_block = me // size, other // size
         same_block = block == other_block
         same_warp = warp_numbers(me, size) == warp_numbers(other, size)
-        if isinstance(self.block_sync, np.ndarray):
-            block_sync = m.spread(self.block_sync).ravel()[lane]
-        else:
-            block_sync = self.block_sync
+        block_sync = np.broadcast_to(self.block_sync, (m.blocks, 1))[lane // size, 0]
         inside = lane % size
         warp = lane // size * m.warps + inside // 32
         warp_sync = self.warps.until(warp, inside % 32, other % size % 32)
@@ -279,6 +299,21 @@ class ReleaseAcquire:
         self.pending[who] = turn
         self.bare_word[who], self.bare_from[who], self.bare_to[who] = words, time, NEVER
 
+    def publish(self, who: Lanes, until: Lanes, turn: Lanes) -> None:
+        """Others are about to tell what these did and fenced until then, one after the other."""
+        until = np.minimum(until, self.fenced[who])
+        ready = until > self.published_until[who]
+        np.maximum.at(self.published_until, who[ready], until[ready])
+        self.published_at[who[ready]] = (self.turns + 1 + turn)[ready]
+
+    def share(self, who: Lanes, groups: Lanes) -> None:
+        """Parties of one group take over what each of them has acquired."""
+        which = np.unique(groups, return_inverse=True)[1]
+        for known in (self.acquired, self.seen_last):
+            most = np.zeros(len(who), np.int64)
+            np.maximum.at(most, which, known[who])
+            known[who] = most[which]
+
     def look(self, who: Lanes) -> None:
         """These parties read what others write atomically."""
         self.acquired[who] = self.turns + 1
@@ -295,12 +330,3 @@ class ReleaseAcquire:
         )
         seen = when <= np.array(self.seen)[self.seen_last[me], other]
         return (result | seen) & ~self.bare(other, when, me)
-
-
-def first_places(who: Lanes) -> Lanes:
-    """Where the different parties first appear, in that order.
-
-    >>> first_places(np.array([3, 1, 3, 2])).tolist()
-    [0, 1, 3]
-    """
-    return np.sort(np.unique(who, return_index=True)[1])
