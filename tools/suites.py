@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -186,14 +187,12 @@ def carry_out(program: Program, folder: Path, limit: int) -> tuple[str, list[Any
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
         state, findings = "compiled", None
         launches, files = Launches(in_detail=False), SourceFiles(program.source)
-        try:
-            if not launched:
-                run_built(binary, files, [*program.arguments], launches, captured=True)
-            findings = _launched(program) if launched else launches.findings
-        except SimtError:
-            state = "refused"
-        except KeyboardInterrupt:
-            state, findings = "stopped", launches.findings
+        with suppress(SimtError):
+            if launched:
+                findings = _launched(program)
+            else:
+                status = run_built(binary, files, [*program.arguments], launches, captured=True)
+                state, findings = "stopped" if status == 130 else state, launches.findings
         state = "refused" if findings is None else state
         told = [(f.kind, f.severity, f"{f.line}: {f.message}") for f in findings or ()]
         answer.write_text(json.dumps((state, told)))

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -33,6 +34,28 @@ def test_a_program_has_its_own_arguments_output_and_status_and_reports(tmp_path)
     text = page.read_text(encoding="utf-8")
     assert "<h2>saxpy</h2>" in text
     assert "y[i] = a * x[i] + y[i]" in text
+
+
+@pytest.mark.usefixtures("_host_compiler")
+def test_what_was_found_before_an_interrupt_is_told(tmp_path):
+    (tmp_path / "hang.cu").write_text("""#include <cstdio>
+        __global__ void k(int* p) { *p = threadIdx.x; }
+        int main() {
+            int* p;
+            cudaMalloc(&p, 4);
+            k<<<1, 64>>>(p);
+            cudaDeviceSynchronize();
+            puts("it hangs now");
+            for (fflush(stdout);;) cudaDeviceSynchronize();
+        }""")
+    child = subprocess.Popen(
+        [sys.executable, "-m", "simt", "run", "hang.cu"], cwd=tmp_path, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert child.stdout.readline() == "it hangs now\n"
+    child.send_signal(signal.SIGINT)
+    assert child.communicate(timeout=300)[1].startswith("hang.cu:2: race on p[0]")
+    assert child.returncode == 130
 
 
 @pytest.mark.usefixtures("_host_compiler")
