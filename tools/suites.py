@@ -188,11 +188,12 @@ def carry_out(program: Program, folder: Path, limit: int) -> tuple[str, list[Any
         state, findings = "compiled", None
         launches, files = Launches(in_detail=False), SourceFiles(program.source)
         with suppress(SimtError):
-            if launched:
-                findings = _launched(program)
-            else:
-                status = run_built(binary, files, [*program.arguments], launches, captured=True)
-                state, findings = "stopped" if status == 130 else state, launches.findings
+            try:
+                if not launched:
+                    run_built(binary, files, [*program.arguments], launches, captured=True)
+            except KeyboardInterrupt:
+                state = "stopped"
+            findings = _launched(program) if launched else launches.findings
         state = "refused" if findings is None else state
         told = [(f.kind, f.severity, f"{f.line}: {f.message}") for f in findings or ()]
         answer.write_text(json.dumps((state, told)))

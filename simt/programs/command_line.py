@@ -91,8 +91,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SimtError as error:
         print(error, file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        return 130
 
 
 def carry_out(options: argparse.Namespace, run: Callable[[Launches], int]) -> int:
@@ -103,7 +101,10 @@ def carry_out(options: argparse.Namespace, run: Callable[[Launches], int]) -> in
             stack.enter_context(unchecked())
         if options.keep_going:
             stack.enter_context(keep_going())
-        status = run(launches)
+        try:
+            status = run(launches)
+        except KeyboardInterrupt:  # what was found until then is told
+            status = 130
     sys.stdout.flush()
     for sentence in launches.sentences():
         print(sentence, file=sys.stderr)

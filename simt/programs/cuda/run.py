@@ -81,7 +81,5 @@ def run_built(
             )  # fmt: skip
         except NotSupported as unable:
             raise KernelError(str(unable)) from None
-        except KeyboardInterrupt:  # what was found until then is told
-            status = 130
     launches.notes += runtime.notes
     return status
