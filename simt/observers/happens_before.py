@@ -28,7 +28,7 @@ def warp_numbers(threads: Lanes, block: int) -> Lanes:
     """A number for the warp of each thread of the grid; `block` is the threads of a block."""
     if block % WARP == 0:
         return threads // WARP
-    numbers: Lanes = threads // block * block + threads % block // WARP
+    numbers: Lanes = threads // block * -(-block // WARP) + threads % block // WARP
     return numbers
 
 
@@ -94,20 +94,27 @@ class HappensBefore:
             self.warps.meet(*met, self.time)
         if self.within_blocks is not None:
             lanes = m.lanes(m.mask)
-            inside = lanes % m.threads
-            group = (lanes // m.threads * m.warps + inside // WARP) << WARP  # and by their masks
-            if met is not None:
-                group |= met[1][group >> WARP, inside % WARP]
-            self.within_blocks.share(lanes, group)
+            mine = lanes % m.threads % WARP
+            first = lanes - mine
+            if met is not None:  # the first of its mask
+                masks = met[1][warp_numbers(lanes, m.threads), mine]
+                first += np.log2(masks & -masks).astype(np.int64)
+            self.within_blocks.share(lanes, first)
 
     def _mates(self, m: Chunk, lanes: Lanes) -> tuple[Lanes, Lanes, Lanes]:
-        """Others of the lanes' warps, until when what they did comes before, and before which."""
-        inside, mine = lanes[:, None] % m.threads, np.arange(WARP)
+        """Others of the lanes' warps, until when what they did comes before, and before which.
+
+        Of several of one warp, which have met the others at the same time, the first is taken.
+        """
+        warps = warp_numbers(lanes, m.threads)
+        which = np.flatnonzero(np.diff(warps, prepend=-1))[:, None]
+        inside, mine = lanes[which] % m.threads, np.arange(WARP)
         others = inside // WARP * WARP + mine
-        warp = lanes[:, None] // m.threads * m.warps + inside // WARP
-        until = np.broadcast_to(self.warps.until(warp, inside % WARP, mine), others.shape)
-        there = np.nonzero((others < m.threads) & (others != inside))
-        return (others - inside)[there] + lanes[there[0]], until[there], there[0]
+        until = self.warps.until(warps[which], inside % WARP, mine)
+        there = (others < m.threads) & (others != inside)
+        each = lanes[which] - inside + others, until, which
+        who, until, which = (np.broadcast_to(x, there.shape)[there] for x in each)
+        return who, until, which
 
     def _parties(self, m: Chunk) -> tuple[ReleaseAcquire, ReleaseAcquire]:
         self.within_blocks = self.within_blocks or ReleaseAcquire(m.blocks * m.threads)
@@ -121,8 +128,7 @@ class HappensBefore:
             return
         within, between = self._parties(m)
         lanes, slots, _ = write.lanes
-        words = write.view.allocation.address + slots if locks else np.zeros(1, np.int64)
-        words = np.broadcast_to(words, lanes.shape)
+        words = (write.view.allocation.address + slots) * locks
         if self.warps.met and (within.fenced > within.published_until).any():
             within.publish(*self._mates(m, lanes))
         within.signal(lanes, words, self.time)
@@ -164,8 +170,7 @@ class HappensBefore:
         same_warp = warp_numbers(me, size) == warp_numbers(other, size)
         block_sync = np.broadcast_to(self.block_sync, (m.blocks, 1))[lane // size, 0]
         inside = lane % size
-        warp = lane // size * m.warps + inside // 32
-        warp_sync = self.warps.until(warp, inside % 32, other % size % 32)
+        warp_sync = self.warps.until(warp_numbers(lane, size), inside % WARP, other % size % WARP)
         ordered = (
             (me == other)
             | (same_block & (when <= block_sync))
@@ -213,13 +218,10 @@ class WarpClocks:
         self, here: Lanes, named: Lanes, exists: Lanes, time: int, waits: Lanes | None = None
     ) -> None:
         """Some lanes have arrived, each with the mask of those it waits for, if it waits."""
-        complete = (here | ~exists).all(axis=1)
-        complete &= ((named == named[:, :1]) | ~exists).all(axis=1)
-        if waits is not None:
-            complete &= (waits | ~exists).all(axis=1)
-        if self.whole is None:
-            self.whole = np.full(len(here), self.all_met_at, np.int64)
-        self.whole = np.where(complete, time, self.whole)
+        waits = here if waits is None else waits
+        complete = (here & waits & (named == named[:, :1]) | ~exists).all(axis=1)
+        before = self.all_met_at if self.whole is None else self.whole
+        self.whole = np.where(complete, time, before)
         if self.clocks is not None:
             self.clocks[complete] = time
         partly = here & ~complete[:, None]
@@ -232,7 +234,7 @@ class WarpClocks:
         for leader in np.unique(first[partly]):
             group = partly & (first == leader) & (named == named[:, leader, None])
             rows = np.flatnonzero(group.any(axis=1))
-            self._join(rows, group, group if waits is None else group & waits, time)
+            self._join(rows, group, group & waits, time)
 
     def _join(self, rows: Lanes, group: Lanes, learn: Lanes, time: int) -> None:
         """Merges the clocks of a group into those of its lanes that wait."""
@@ -306,13 +308,12 @@ class ReleaseAcquire:
         np.maximum.at(self.published_until, who[ready], until[ready])
         self.published_at[who[ready]] = (self.turns + 1 + turn)[ready]
 
-    def share(self, who: Lanes, groups: Lanes) -> None:
-        """Parties of one group take over what each of them has acquired."""
-        which = np.unique(groups, return_inverse=True)[1]
+    def share(self, who: Lanes, first: Lanes) -> None:
+        """Parties take over what others have acquired whose group has the same first one."""
         for known in (self.acquired, self.seen_last):
-            most = np.zeros(len(who), np.int64)
-            np.maximum.at(most, which, known[who])
-            known[who] = most[which]
+            most = np.zeros_like(known)
+            np.maximum.at(most, first, known[who])
+            known[who] = most[first]
 
     def look(self, who: Lanes) -> None:
         """These parties read what others write atomically."""
