@@ -298,6 +298,23 @@ def test_a_flag_tells_a_whole_warp_through_syncwarp(tell: str, wait: str, races:
     assert races or y.tolist() == [*range(63, 31, -1)]
 
 
+@pytest.mark.parametrize(("first", "then", "races"), [
+    (MET, MET, False), ("", MET, True), (MET, "", True)])  # fmt: skip
+def test_a_lock_that_one_lane_takes_guards_what_its_warp_does(
+    first: str, then: str, races: bool
+) -> None:
+    source = f"""__global__ void k(int* y) {{
+        int lane = threadIdx.x % 32;
+        if (lane == 0) {{ while (atomicCAS(&y[32], 0, 1) != 0); __threadfence_block(); }}
+        {first} y[lane] += 1; {then}
+        if (lane == 0) {{ __threadfence_block(); atomicExch(&y[32], 0); }}
+    }}"""
+    y = np.zeros(33, np.int32)
+    found = findings(carried_out(source, y))
+    assert bool(found) == races
+    assert races or y.tolist() == [2] * 32 + [0]
+
+
 def test_volatile_orders_nothing_between_the_lanes_of_a_warp() -> None:
     body = "__shared__ float s[64]; s[t] = v; __syncthreads(); if (t < 32) { volatile float* p = s;"
     for end, races in (("", True), ("__syncwarp();", False)):
