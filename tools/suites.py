@@ -2,8 +2,9 @@
 
 `make suites ARGS="scor=FOLDER dracc=FOLDER cusan=FOLDER gpuverify=FOLDER indigo3=FOLDER"` takes
 checkouts that are there (of Indigo3 with its CUDA codes generated) and prints a row for each
-suite. `--keep FOLDER` keeps what nvcc has made, `--sample N --seed S` chooses N faulty
-ones of Indigo3's thousands, and N right ones. A program has 60 seconds of processor time.
+suite, of Indigo3 for each kind of bug. `--keep FOLDER` keeps what nvcc has made, `--sample N
+--seed S` chooses of Indigo3's thousands N right ones and N with one bug, of each kind as many. A
+program is stopped after `--seconds` of processor time, and counts if something was found by then.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import os
 import random
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,7 +36,6 @@ from simt.programs.launches import Launches
 
 __all__ = ["main"]
 
-SECONDS = 60
 ERRORS = [kind for kind, severity in KINDS.items() if severity == "error"]
 RACES = ("race", "stream-race", "host-access")
 # labels that we hold for wrong, and why: they count as what they are held for
@@ -46,6 +47,16 @@ HELD = {
 }
 LOCKSTEP = (True, "right only where a warp runs in lockstep, before Volta")
 HELD |= {f"warpsync/{n}": LOCKSTEP for n in ("2d", "intragroup_scan", "scan_warp", "shuffle")}
+# of Indigo3, whatever bugs these are labeled with
+HELD |= {
+    "PR_CUDA_Pull.*BlockAdd": (True, "a block's sum is read with no barrier after its atomics"),
+    "PR_CUDA_Pull.*_NonDeterm.*": (True, "plain reads of scores that other threads set meanwhile"),
+    "PR_CUDA_Push.*(Warp|Block)_.*": (True, "all threads of a warp or block read and set a score"),
+    "PR_CUDA.*(Thread|Warp)_.*Reduction": (True, "a barrier to which not all of a block come"),
+    "PR_CUDA_Pull.*_SyncBug.*": (False, "what lacks a barrier are reads whose values nobody uses"),
+    "TC_CUDA.*Reduction.*": (True, "32 sums are read of which 16 warps have set 16"),
+    "SSSP_CUDA_E_Data.*": (True, "each edge has a time, and as many are set as there are nodes"),
+}
 MATRIX = ("#define B 100", "#define B 4")  # of DRACC's
 ASIDE = "reads d_c["  # which nobody has set in any of DRACC's products: that is not labeled
 GPUVERIFY_SCALAR = 64  # what a kernel is given for a number
@@ -59,6 +70,7 @@ ANNOTATIONS = """#include <cooperative_groups.h>
 namespace cooperative_groups { template <class G> __device__ void synchronize(G& g) { g.sync(); } }
 """
 FAULTS = (*RACES, "barrier-divergence", "exception", "out-of-bounds", "no-progress")  # it means
+SOUGHT = {"Race": RACES, "Sync": RACES, "Uninitialized": ("uninitialized-read",)}
 UNABLE = ("unsupported", "machine-fault", "launch-limit", "not-a-kernel")
 
 
@@ -114,20 +126,45 @@ def gpuverify(folder: Path) -> Iterator[Program]:
             yield Program(name, file, "pass" not in label, (), (second,), FAULTS)
 
 
+def bugs(name: str) -> tuple[str, ...]:
+    """The bugs that the name of a code of Indigo3's says it has."""
+    words = re.findall(r"([A-Za-z]+)Bug", name.replace("Nbor", "Nbr"))
+    return tuple(word for word in words if not word.startswith("No"))
+
+
+def held(name: str, label: bool | None = None) -> bool | None:
+    """Whether a program is faulty, by its label or by what we hold for right."""
+    return next((f for pattern, (f, _) in HELD.items() if re.fullmatch(pattern, name)), label)
+
+
 def indigo3(folder: Path) -> Iterator[Program]:
     """Indigo3's generated CUDA codes, whose names say which bugs they have."""
     graph = folder / "inputs" / "undirect2dim_rand_torus_100n_400e.egr"
     for file in sorted((folder / "generatedCodes" / "CUDA").rglob("*.cu")):
-        faulty = any(not word.startswith("No") for word in re.findall(r"[A-Za-z]+Bug", file.stem))
         # CUDA 13 knows no clock rates
         options = ("-O3", f"-I{folder / 'lib'}", "-DclockRate=major", "-DmemoryClockRate=major")
-        yield Program(file.stem, file, faulty, options, (str(graph), "1", "0"))
+        found = bugs(file.stem)
+        kinds = SOUGHT.get("".join(found), ())
+        yield Program(file.stem, file, bool(found), options, (str(graph), "1", "0"), kinds)
+
+
+def sampled(programs: list[Program], count: int, seed: int) -> dict[str, list[Program]]:
+    """So many right codes of Indigo3's, and as many that have one bug, of each kind as many."""
+    groups: dict[str, list[Program]] = {}
+    for program in programs:
+        if len(kinds := bugs(program.name)) < 2:
+            groups.setdefault("".join(kinds), []).append(program)
+    draw, each = random.Random(seed), count // max(len(groups) - 1, 1)
+    drawn = {kind: draw.sample(group, len(group)) for kind, group in sorted(groups.items())}
+    right = {"right": drawn.pop("", [])[:count]}
+    alone = {k: [p for p in group if held(p.name) is None] for k, group in drawn.items()}
+    return right | {kind: group[:each] for kind, group in alone.items()}
 
 
 SUITES = {f.__name__: f for f in (scor, dracc, cusan, gpuverify, indigo3)}
 
 
-def carry_out(program: Program, folder: Path) -> tuple[str, list[Any], float]:
+def carry_out(program: Program, folder: Path, limit: int) -> tuple[str, list[Any], float]:
     """How a program ended, its findings as (kind, severity, sentence), the seconds it took."""
     binary = folder / f"{program.name.replace('/', '.')}.out"
     launched = "testsuite" in program.source.parts
@@ -144,24 +181,29 @@ def carry_out(program: Program, folder: Path) -> tuple[str, list[Any], float]:
     answer.unlink(missing_ok=True)
     child = os.fork()
     if not child:
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
+        resource.setrlimit(resource.RLIMIT_CPU, (limit + 5, limit + 5))
+        signal.signal(signal.SIGPROF, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_PROF, limit)
         for stream in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-        findings: list[Finding] | None = None
+        state, findings = "compiled", None
         launches, files = Launches(in_detail=False), SourceFiles(program.source)
         with suppress(SimtError):
-            if not launched:
-                run_built(binary, files, [*program.arguments], launches, captured=True)
+            try:
+                if not launched:
+                    run_built(binary, files, [*program.arguments], launches, captured=True)
+            except KeyboardInterrupt:
+                state = "stopped"
             findings = _launched(program) if launched else launches.findings
+        state = "refused" if findings is None else state
         told = [(f.kind, f.severity, f"{f.line}: {f.message}") for f in findings or ()]
-        answer.write_text(json.dumps(None if findings is None else told))
+        answer.write_text(json.dumps((state, told)))
         os._exit(0)
     used = os.wait4(child, 0)[2]
     seconds = used.ru_utime + used.ru_stime
     if not answer.is_file():
-        return "too slow" if seconds > SECONDS - 10 else "broken", [], seconds
-    plain = json.loads(answer.read_text())
-    return "refused" if plain is None else "compiled", plain or [], seconds
+        return "broken", [], seconds
+    return (*json.loads(answer.read_text()), seconds)
 
 
 def _launched(program: Program) -> list[Finding] | None:
@@ -196,20 +238,21 @@ def _launched(program: Program) -> list[Finding] | None:
     return None if any(f.kind in UNABLE for f in found) else found
 
 
-def run_suite(suite: str, programs: list[Program], folder: Path) -> str:
+def run_suite(suite: str, programs: list[Program], folder: Path, limit: int) -> str:
     """Runs them all, prints what is not as the label says, and gives the row of the table."""
-    counts = dict.fromkeys(("refused", "too slow", "broken", "compiled"), 0)
+    counts = dict.fromkeys(("refused", "stopped", "broken", "compiled"), 0)
     right, wrong, found, alarms, seconds = 0, 0, 0, 0, 0.0
     for program in programs:
-        state, findings, spent = carry_out(program, folder)
+        state, findings, spent = carry_out(program, folder, limit)
         counts[state] += 1
         seconds += spent
-        faulty, _ = HELD.get(program.name, (program.faulty, ""))
+        faulty = bool(held(program.name, program.faulty))
         counting = [f for f in findings if f[0] in (program.kinds or f[0]) and ASIDE not in f[2]]
         said = [f[2] for f in counting if f[1] == "error" or program.kinds]
         if state != "compiled":
             print(f"  {state}: {program.name} {findings}", flush=True)
-            continue
+            if state != "stopped" or not said:
+                continue
         wrong, right = wrong + faulty, right + (not faulty)
         found, alarms = found + (faulty and bool(said)), alarms + (not faulty and bool(said))
         if bool(said) != faulty:
@@ -226,6 +269,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, help="where programs that are built stay")
     parser.add_argument("--sample", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=int, default=60)
     options = parser.parse_args(arguments)
     rows = []
     for word in options.suites:
@@ -233,14 +277,13 @@ def main(arguments: list[str] | None = None) -> int:
         if suite not in SUITES or not Path(place).is_dir():
             parser.error(f"{word!r}: give NAME=FOLDER, a checkout of {', '.join(SUITES)}")
         programs = list(SUITES[suite](Path(place).resolve()))
-        if suite == "indigo3":  # as many right ones as faulty ones
-            draw = random.Random(options.seed)
-            kinds = [[p for p in programs if p.faulty == faulty] for faulty in (True, False)]
-            programs = [p for kind in kinds for p in draw.sample(kind, options.sample)]
+        groups = {suite: programs}
+        if suite == "indigo3":
+            groups = sampled(programs, options.sample, options.seed)
         with tempfile.TemporaryDirectory() as temporary:
             folder = (options.keep or Path(temporary)).resolve()
             folder.mkdir(parents=True, exist_ok=True)
-            rows.append(run_suite(suite, programs, folder))
+            rows += [run_suite(*group, folder, options.seconds) for group in groups.items()]
     head = "| suite | programs | compiled | found of faulty | alarms on right | time |"
     print(head, "|---|---|---|---|---|---|", *rows, sep="\n")
     return 0

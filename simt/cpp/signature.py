@@ -156,11 +156,12 @@ def short_name(symbol: str) -> str:
 
     >>> short_name("_ZZ6matmulPKfS0_PfiE4tile"), short_name("_Z5saxpyifPKfPf"), short_name("axpy")
     ('tile', 'saxpy', 'axpy')
+    >>> short_name("_ZZ3sumPN4cuda6atomicIiL5scopeE0EEEiE4part_0")
+    'part'
     """
-    if not symbol.startswith("_Z"):
-        return symbol
-    nested = re.search(r"E(?:L?)(\d+)(\w+)$", symbol)
-    if symbol.startswith("_ZZ") and nested:
-        return nested[2][: int(nested[1])]
+    for nested in re.finditer(r"EL?(\d+)(?=(\w+)$)", symbol if symbol.startswith("_ZZ") else ""):
+        size = int(nested[1])
+        if size and re.fullmatch(r"(_\d+|__\d+_)?", nested[2][size:]):  # the last of all names
+            return nested[2][:size]
     match = re.match(r"_ZN?(?:\d+_GLOBAL__N__\w+?)?(\d+)(\w+)", symbol)
     return match[2][: int(match[1])] if match else symbol

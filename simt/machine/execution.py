@@ -43,18 +43,10 @@ class LaunchResult:
 
 
 def launch(
-    program: MachineProgram,
-    grid: Triple,
-    block: Triple,
-    args: tuple[Any, ...],
-    *,
-    dynamic: int = 0,
-    observers: Sequence[Observer] = (),
-    seed: int = 0,
-    only: Lanes | None = None,
-    keep_going: bool = False,
-    machine: Callable[..., Any] = Machine,
-) -> LaunchResult:
+    program: MachineProgram, grid: Triple, block: Triple, args: tuple[Any, ...], *,
+    dynamic: int = 0, observers: Sequence[Observer] = (), seed: int = 0,
+    only: Lanes | None = None, keep_going: bool = False, machine: Callable[..., Any] = Machine,
+) -> LaunchResult:  # fmt: skip
     """Runs a kernel over views and numbers (see `arguments` for what makes them).
 
     `grid` and `block` are what `check_shape` gives.

@@ -26,7 +26,7 @@ def warp_numbers(threads: Lanes, block: int) -> Lanes:
     """A number for the warp of each thread of the grid; `block` is the threads of a block."""
     if block % WARP == 0:
         return threads // WARP
-    numbers: Lanes = threads // block * block + threads % block // WARP
+    numbers: Lanes = threads // block * -(-block // WARP) + threads % block // WARP
     return numbers
 
 
@@ -68,23 +68,51 @@ class HappensBefore:
     def gathered(self, m: Chunk, arrived: Lanes, waiting: Lanes) -> None:
         """A barrier of some warps of each block; threads that only arrive acquire nothing."""
         self.groups = self.groups or WarpClocks()
-        width = np.zeros((m.blocks, WARP * WARP), bool)
-        rows: list[Lanes] = []
-        for lanes in (arrived, waiting, np.ones_like(arrived)):
-            width[:, : m.threads] = lanes
-            row: Lanes = np.any(width.reshape(m.blocks, WARP, WARP), axis=2)
-            rows.append(row)
-        here, waits, exists = rows
+        wide = np.zeros((3, m.blocks, WARP * WARP), bool)
+        wide[..., : m.threads] = arrived, waiting, np.ones_like(arrived)
+        here, waits, exists = np.logical_or.reduce(wide.reshape(3, m.blocks, WARP, WARP), axis=3)
         names: Lanes = (here * (np.int64(1) << np.arange(WARP))).sum(axis=1, keepdims=True)
         self.groups.meet(here, np.repeat(names, WARP, axis=1), exists, self.time, waits)
 
     def fence(self, m: Chunk, *, block_only: bool = False) -> None:
         """`threadfence` by the active threads."""
         lanes = m.lanes(m.mask)
-        self._parties(m)[0].fence(lanes, self.time)
+        within, between = self._parties(m)
+        within.fence(lanes, self.time)
+        if self.warps.met:  # and what others of its warp did before they met
+            np.maximum.at(within.fenced, *self._mates(m, lanes)[:2])
         if not block_only:
-            blocks = np.unique(m.block_numbers[lanes // m.threads])
-            self._parties(m)[1].fence(blocks, self.time)
+            between.fence(np.unique(m.block_numbers[lanes // m.threads]), self.time)
+
+    def warp_barrier(self, m: Chunk, met: tuple[Lanes, Lanes, Lanes] | None) -> None:
+        """`syncwarp`, as observers are told: lanes that meet know what each has acquired."""
+        if met is None:
+            self.warps.all_meet(self.time)
+        else:
+            self.warps.meet(*met, self.time)
+        if self.within_blocks is not None:
+            lanes = m.lanes(m.mask)
+            mine = lanes % m.threads % WARP
+            first = lanes - mine
+            if met is not None:  # the first of its mask
+                masks = met[1][warp_numbers(lanes, m.threads), mine]
+                first += np.log2(masks & -masks).astype(np.int64)
+            self.within_blocks.share(lanes, first)
+
+    def _mates(self, m: Chunk, lanes: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+        """Others of the lanes' warps, until when what they did comes before, and before which.
+
+        Of several of one warp, which have met the others at the same time, the first is taken.
+        """
+        warps = warp_numbers(lanes, m.threads)
+        which = np.flatnonzero(np.diff(warps, prepend=-1))[:, None]
+        inside, mine = lanes[which] % m.threads, np.arange(WARP)
+        others = inside // WARP * WARP + mine
+        until = self.warps.until(warps[which], inside % WARP, mine)
+        there = (others < m.threads) & (others != inside)
+        each = lanes[which] - inside + others, until, which
+        who, until, which = (np.broadcast_to(x, there.shape)[there] for x in each)
+        return who, until, which
 
     def _parties(self, m: Chunk) -> tuple[ReleaseAcquire, ReleaseAcquire]:
         self.within_blocks = self.within_blocks or ReleaseAcquire(m.blocks * m.threads)
@@ -98,12 +126,13 @@ class HappensBefore:
             return
         within, between = self._parties(m)
         lanes, slots, _ = write.lanes
-        words = write.view.allocation.address + slots if locks else np.zeros(1, np.int64)
-        words = np.broadcast_to(words, lanes.shape)
+        words = (write.view.allocation.address + slots) * locks
+        if self.warps.met and (within.fenced > within.published_until).any():
+            within.publish(*self._mates(m, lanes))
         within.signal(lanes, words, self.time)
         if write.view.space == "global" and not (write.block_only and self.blocks > 1):
             blocks = m.block_numbers[lanes // m.threads]
-            first = first_places(blocks)
+            first = np.sort(np.unique(blocks, return_index=True)[1])
             between.signal(blocks[first], words[first], self.time)
 
     def look(self, m: Chunk, lanes: Lanes, *, shared: bool) -> None:
@@ -137,13 +166,9 @@ class HappensBefore:
         block, other_block = me // size, other // size
         same_block = block == other_block
         same_warp = warp_numbers(me, size) == warp_numbers(other, size)
-        if isinstance(self.block_sync, np.ndarray):
-            block_sync = m.spread(self.block_sync).ravel()[lane]
-        else:
-            block_sync = self.block_sync
+        block_sync = np.broadcast_to(self.block_sync, (m.blocks, 1))[lane // size, 0]
         inside = lane % size
-        warp = lane // size * m.warps + inside // 32
-        warp_sync = self.warps.until(warp, inside % 32, other % size % 32)
+        warp_sync = self.warps.until(warp_numbers(lane, size), inside % WARP, other % size % WARP)
         ordered = (
             (me == other)
             | (same_block & (when <= block_sync))
@@ -191,13 +216,10 @@ class WarpClocks:
         self, here: Lanes, named: Lanes, exists: Lanes, time: int, waits: Lanes | None = None
     ) -> None:
         """Some lanes have arrived, each with the mask of those it waits for, if it waits."""
-        complete = (here | ~exists).all(axis=1)
-        complete &= ((named == named[:, :1]) | ~exists).all(axis=1)
-        if waits is not None:
-            complete &= (waits | ~exists).all(axis=1)
-        if self.whole is None:
-            self.whole = np.full(len(here), self.all_met_at, np.int64)
-        self.whole = np.where(complete, time, self.whole)
+        waits = here if waits is None else waits
+        complete = (here & waits & (named == named[:, :1]) | ~exists).all(axis=1)
+        before = self.all_met_at if self.whole is None else self.whole
+        self.whole = np.where(complete, time, before)
         if self.clocks is not None:
             self.clocks[complete] = time
         partly = here & ~complete[:, None]
@@ -210,7 +232,7 @@ class WarpClocks:
         for leader in np.unique(first[partly]):
             group = partly & (first == leader) & (named == named[:, leader, None])
             rows = np.flatnonzero(group.any(axis=1))
-            self._join(rows, group, group if waits is None else group & waits, time)
+            self._join(rows, group, group & waits, time)
 
     def _join(self, rows: Lanes, group: Lanes, learn: Lanes, time: int) -> None:
         """Merges the clocks of a group into those of its lanes that wait."""
@@ -277,6 +299,20 @@ class ReleaseAcquire:
         self.pending[who] = turn
         self.bare_word[who], self.bare_from[who], self.bare_to[who] = words, time, NEVER
 
+    def publish(self, who: Lanes, until: Lanes, turn: Lanes) -> None:
+        """Others are about to tell what these did and fenced until then, one after the other."""
+        until = np.minimum(until, self.fenced[who])
+        ready = until > self.published_until[who]
+        np.maximum.at(self.published_until, who[ready], until[ready])
+        self.published_at[who[ready]] = (self.turns + 1 + turn)[ready]
+
+    def share(self, who: Lanes, first: Lanes) -> None:
+        """Parties take over what others have acquired whose group has the same first one."""
+        for known in (self.acquired, self.seen_last):
+            most = np.zeros_like(known)
+            np.maximum.at(most, first, known[who])
+            known[who] = most[first]
+
     def look(self, who: Lanes) -> None:
         """These parties read what others write atomically."""
         self.acquired[who] = self.turns + 1
@@ -293,12 +329,3 @@ class ReleaseAcquire:
         )
         seen = when <= np.array(self.seen)[self.seen_last[me], other]
         return (result | seen) & ~self.bare(other, when, me)
-
-
-def first_places(who: Lanes) -> Lanes:
-    """Where the different parties first appear, in that order.
-
-    >>> first_places(np.array([3, 1, 3, 2])).tolist()
-    [0, 1, 3]
-    """
-    return np.sort(np.unique(who, return_index=True)[1])

@@ -121,10 +121,7 @@ class Races(Observer):
 
     def warp_barrier(self, m: Chunk, met: tuple[Lanes, Lanes, Lanes] | None) -> None:
         """`syncwarp` by all lanes (None) or by some: who came, their masks, who exists."""
-        if met is None:
-            self.order.warps.all_meet(self.order.time)
-        else:
-            self.order.warps.meet(*met, self.order.time)
+        self.order.warp_barrier(m, met)
 
     def fence(self, m: Chunk, block_only: bool) -> None:
         """`threadfence` by the active threads."""
@@ -151,15 +148,9 @@ class Races(Observer):
         return fresh
 
     def _access(
-        self,
-        m: Chunk,
-        shadow: Shadow,
-        view: View,
-        index: tuple[Value, ...],
-        verb: str,
-        lane: Lanes,
-        slots: Lanes,
-    ) -> _Access:
+        self, m: Chunk, shadow: Shadow, view: View, index: tuple[Value, ...], verb: str,
+        lane: Lanes, slots: Lanes,
+    ) -> _Access:  # fmt: skip
         elements, parts = view.elements(slots, shadow.grain)
         me = m.thread_numbers.ravel()
         me = me if lane is m.all_lanes else me[lane]
@@ -246,13 +237,8 @@ class Races(Observer):
         self.write(m, write, index)
 
     def _first_block(
-        self,
-        m: Chunk,
-        shadow: Shadow,
-        table: Table | None,
-        tables: Sequence[Table],
-        floor: int,
-    ) -> Table | None:
+        self, m: Chunk, shadow: Shadow, table: Table | None, tables: Sequence[Table], floor: int
+    ) -> Table | None:  # fmt: skip
         """The first block's threads of an access and its elements, if they stand for all blocks'.
 
         Else, or if an entry of the tables may race with it, each block has its own tables.
@@ -358,16 +344,9 @@ class Races(Observer):
             self._report(a, first, int(winner[first]), time, "writes", len(differs))
 
     def _report_against(
-        self,
-        a: _Access,
-        who: Lanes,
-        when: Lanes,
-        floor: int,
-        verb: str,
-        changed: Lanes | None = None,
-        *,
-        apart: bool = False,
-    ) -> tuple[Lanes, Lanes]:
+        self, a: _Access, who: Lanes, when: Lanes, floor: int, verb: str,
+        changed: Lanes | None = None, *, apart: bool = False,
+    ) -> tuple[Lanes, Lanes]:  # fmt: skip
         """Reports races with earlier accesses; returns their elements and their lanes.
 
         With `apart`, only between blocks.

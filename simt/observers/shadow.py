@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,17 +100,14 @@ class Shadow:
 
     def by_bytes(self) -> Shadow:
         """The same shadow with one element for each byte."""
-        shadow = Shadow(self.allocation, 1)
-        shadow.writer = np.repeat(self.writer, self.grain)
-        shadow.wrote = np.repeat(self.wrote, self.grain)
+        shadow = copy(self)
+        shadow.grain = 1
         for name in TABLES:
             tables = getattr(self, name)
             setattr(shadow, name, tables and tables.repeated(self.grain))
-        shadow.counted = None if self.counted is None else np.repeat(self.counted, self.grain)
-        shadow.flagged = None if self.flagged is None else np.repeat(self.flagged, self.grain)
-        shadow.last_write, shadow.last_entered = self.last_write, self.last_entered
-        shadow.noted, shadow.entered = self.noted, self.entered
-        shadow.before, shadow.whole, shadow.rivals = self.before, self.whole, self.rivals
+        for name in ("writer", "wrote", "counted", "flagged"):
+            each = getattr(self, name)
+            setattr(shadow, name, None if each is None else each.repeat(self.grain))
         return shadow
 
     def of_each_block(self, m: Chunk) -> None:

@@ -163,8 +163,8 @@ class PtxMachine(FunctionCalls, TextureAccess):
         blocked = [way[2] for way in stack if way[0] < END]
         if go_on(stack, STALLED):
             if self.stalled_since == self.written:
-                raise self._spins_for_ever(blocked) if self.spinning else self.waits_for_ever()
-            self.stalled_since = self.written
+                raise self.waits_for_ever() if self.stalled_at else self._spins_for_ever(blocked)
+            self.stalled_since, self.stalled_at = self.written, ()  # until one stalls again
             return
         number, (came, waiters) = next((n, b) for n, b in self.arrivals.items() if b[1].any())
         who = self.who(waiters)

@@ -112,6 +112,8 @@ def take_turns(stack: Stack) -> None:
             other[3] = min(other[3], top[3])
             return
     stack.insert(first, top)
+    if stack[-1][0] < END and (going := leaf(stack)) is not None:  # that one waits at a barrier
+        on_top(stack, going)
 
 
 def same(a: Any, b: Any) -> bool:

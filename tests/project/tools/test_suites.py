@@ -32,6 +32,36 @@ def test_labels_are_read_off_names_and_tests(tmp_path):
     assert labels == {"BFS_RaceBug_NoBoundsBug": True, "CC_NoRaceBug": False}
 
 
+def test_a_sample_has_one_bug_in_turn_of_each_kind(tmp_path):
+    folder = tmp_path / "generatedCodes" / "CUDA"
+    folder.mkdir(parents=True)
+    kinds = ("RaceBug_NoSyncBug", "NoRaceBug_SyncBug", "RaceBug_SyncBug", "NoRaceBug_NoSyncBug")
+    for code in ("BFS", "CC", "SSSP_CUDA_E_Data"):  # the last one is faulty whatever its label
+        for kind in kinds:
+            (folder / f"{code}_{kind}.cu").write_text("")
+    drawn = suites.sampled(list(suites.indigo3(tmp_path)), 3, 1)
+    assert {kind: len(group) for kind, group in drawn.items()} == {"right": 3, "Race": 1, "Sync": 1}
+    faulty = [p.name for group in drawn.values() for p in group if suites.held(p.name)]
+    assert faulty == ["SSSP_CUDA_E_Data_NoRaceBug_NoSyncBug"]
+
+
+@pytest.mark.usefixtures("_host_compiler")
+def test_what_was_found_counts_where_a_program_has_to_be_stopped(tmp_path, capsys):
+    folder = tmp_path / "microbenchmarks" / "src"
+    folder.mkdir(parents=True)
+    for name, threads in (("race_on", 64), ("race_off", 1)):
+        (folder / f"{name}.cu").write_text(f"""
+            __global__ void k(int* p) {{ *p = threadIdx.x; }}
+            int main() {{
+                int* p;
+                cudaMalloc(&p, 4);
+                k<<<1, {threads}>>>(p);
+                for (;;) cudaDeviceSynchronize();
+            }}""")
+    assert suites.main([f"scor={tmp_path}", "--seconds", "3"]) == 0
+    assert "| scor | 2 | 2 stopped | 1 of 1 | 0 of 0 |" in capsys.readouterr().out
+
+
 @pytest.mark.usefixtures("_nvrtc")
 def test_kernels_are_launched_and_counted_by_their_labels(tmp_path, capsys):
     wait = "__syncthreads();"

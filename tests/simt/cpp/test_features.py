@@ -268,6 +268,57 @@ def test_locks_and_flags_need_fences_and_atomics_that_reach_the_other(
     assert all("race on y[" in one for one in found)
 
 
+TOLD = """
+__global__ void k(int* y) {{
+    __shared__ int s[32], flag;
+    int t = threadIdx.x;
+    if (t == 0) flag = 0;
+    __syncthreads();
+    if (t >= 32) {{ s[t - 32] = t; {tell} }}
+    else {{ {wait} y[t] = s[31 - t]; }}
+}}"""
+ATOMIC = "if (t == 0) while (atomicAdd(&flag, 0) == 0);"
+MET = "__syncwarp();"
+TELL = "if (t == 40) {{ __threadfence_block(); {} }}"
+EXCHANGE = TELL.format("atomicExch(&flag, 1);")
+VOLATILE = TELL.format("*(volatile int*)&flag = 1;")
+
+
+@pytest.mark.parametrize(("tell", "wait", "races"), [
+    (MET + EXCHANGE, ATOMIC + MET, False),
+    (MET + VOLATILE, "if (t == 0) while (!*(volatile int*)&flag);" + MET, False),
+    (MET + EXCHANGE, ATOMIC, True),
+    (EXCHANGE, ATOMIC + MET, True),
+    (EXCHANGE + MET, ATOMIC + MET, True),
+    (MET + "if (t == 40) atomicExch(&flag, 1);", ATOMIC + MET, True),
+    (MET + EXCHANGE, ATOMIC + "__syncwarp(t < 16 ? 0xffff : 0xffff0000);", True),
+    ("__syncwarp(t < 48 ? 0xffff : 0xffff0000);" + EXCHANGE, ATOMIC + MET, True),
+])  # fmt: skip
+def test_a_flag_tells_a_whole_warp_through_syncwarp(tell: str, wait: str, races: bool) -> None:
+    y = np.zeros(32, np.int32)
+    found = findings(carried_out(TOLD.format(tell=tell, wait=wait), y))
+    assert bool(found) == races
+    assert all("race on s[" in one for one in found)
+    assert races or y.tolist() == [*range(63, 31, -1)]
+
+
+@pytest.mark.parametrize(("first", "then", "races"), [
+    (MET, MET, False), ("", MET, True), (MET, "", True)])  # fmt: skip
+def test_a_lock_that_one_lane_takes_guards_what_its_warp_does(
+    first: str, then: str, races: bool
+) -> None:
+    source = f"""__global__ void k(int* y) {{
+        int lane = threadIdx.x % 32;
+        if (lane == 0) {{ while (atomicCAS(&y[32], 0, 1) != 0); __threadfence_block(); }}
+        {first} y[lane] += 1; {then}
+        if (lane == 0) {{ __threadfence_block(); atomicExch(&y[32], 0); }}
+    }}"""
+    y = np.zeros(33, np.int32)
+    found = findings(carried_out(source, y))
+    assert bool(found) == races
+    assert races or y.tolist() == [2] * 32 + [0]
+
+
 def test_volatile_orders_nothing_between_the_lanes_of_a_warp() -> None:
     body = "__shared__ float s[64]; s[t] = v; __syncthreads(); if (t < 32) { volatile float* p = s;"
     for end, races in (("", True), ("__syncwarp();", False)):

@@ -55,6 +55,44 @@ def test_who_does_not_wait_races_and_who_waits_in_vain_is_told() -> None:
     assert "its phase ends after one more arrival" in message
 
 
+SPIN = """
+    { .reg .pred again;
+    TURN: ld.volatile.shared.u32 %r6, [flag];
+    setp.eq.u32 again, %r6, 0;
+    @again bra TURN; }
+"""
+
+
+GATE = """
+    setp.eq.s32 %p1, %r1, 0;
+    @%p1 mbarrier.init.shared.b64 [gate], 32;
+    @%p1 st.shared.u32 [flag], 0;
+"""
+
+
+TOLD = "st.volatile.shared.u32 [flag], 1; mbarrier.arrive.shared.b64 %state, [bar];"
+
+
+@pytest.mark.parametrize(("count", "told", "says"), [
+    (32, "", "this loop waits forever"),
+    (33, TOLD, "thread 0 of block 0 waits forever at the mbarrier bar"),
+    (32, TOLD, ""),
+])  # fmt: skip
+def test_a_loop_that_has_ended_is_not_blamed_for_a_wait_after_it(
+    count: int, told: str, says: str
+) -> None:
+    wait = WAIT.replace("[bar]", "[gate]").replace("LOOP", "CLOSED") + told
+    open_gate = f"{STORE} mbarrier.arrive.shared.b64 %state, [gate]; {SPIN} {WAIT}"
+    body = GATE + INIT.format(count=count) + ROLES.format(produce=open_gate, wait=wait)
+    shared = SHARED + "\n.shared .align 8 .b64 gate;\n.shared .b32 flag;"
+    if says:
+        assert says in said(body, zeros(64), block=64, shared=shared)
+        return
+    ran = carried_out(body, zeros(64), block=64, shared=shared)
+    assert ran.results[0].tolist() == [0] * 32 + [3 * t for t in range(32)]
+    assert not ran.findings
+
+
 @pytest.mark.parametrize(("kind", "count"), [("", 32), (".noinc", 64)])
 def test_a_barrier_waits_for_copies(kind: str, count: int) -> None:
     produce = f"{COPY} cp.async.mbarrier.arrive{kind}.shared.b64 [bar];"

@@ -82,16 +82,17 @@ int main() {
 
 
 @pytest.mark.usefixtures("_host_compiler")
-def test_findings_are_told_at_once_and_a_program_told_to_end_has_its_report(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_findings_are_told_at_once_and_a_program_that_is_stopped_has_its_report(tmp_path, number):
     (tmp_path / "endless.cu").write_text(ENDLESS)
     run = [sys.executable, "-m", "simt", "run", "--report", "pages", "endless.cu"]
     with subprocess.Popen(run, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         told = process.stderr.readline()  # while the program goes on
-        process.terminate()
+        process.send_signal(number)
         rest = process.stderr.read()
     assert told.startswith("endless.cu:3: thread 32 of block 0 accesses x[32], out of bounds")
     assert rest.count(":3:") == 0
-    assert process.returncode == 128 + signal.SIGTERM
+    assert process.returncode == 128 + number
     assert "out of bounds" in (tmp_path / "pages" / "fill.html").read_text(encoding="utf-8")
 
 
