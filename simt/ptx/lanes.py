@@ -227,9 +227,7 @@ class WarpOperations(Mbarriers):
             machine: Any = self
             sync.GridGroup().kernel_sync(machine)
         elif name not in INTRINSIC_HANDLES:
-            launches = name.startswith("__cudaCDP2")
-            what = "a kernel that launches another" if launches else f"a call of {name}"
-            raise not_covered(what, self.here())
+            raise not_covered(f"a call of {name}", self.here())
         for result in results:
             params[result] = answer
 
@@ -263,11 +261,19 @@ class WarpOperations(Mbarriers):
                 message = f"{self.text(who[0])} frees {address:#x}, where malloc has given nothing"
                 raise self.stop("out-of-bounds", message, *who)
 
-    def _text(self, address: int) -> str:
-        """The string at an address."""
-        allocation = self.tables["global"].get(address >> 40) or self.tables["const"][address >> 40]
-        start = address & ((1 << 40) - 1)
-        return bytes(allocation.data[start:]).split(b"\0")[0].decode(errors="replace")
+    def _text(self, address: int, lane: int = 0) -> str:
+        """The string at an address, which may be in a thread's own memory."""
+        number, start = address >> 40, address & ((1 << 40) - 1)
+        allocation = self.tables["global"].get(number) or self.tables["const"].get(number)
+        if allocation is not None:
+            return bytes(allocation.data[start:]).split(b"\0")[0].decode(errors="replace")
+        before, text, where = self.mask, bytearray(), np.array([[address]], np.uint64)
+        self.mask = (np.arange(self.blocks * self.threads) == lane).reshape(self.blocks, -1)
+        while not text.endswith(b"\0"):
+            byte = self.rely(self.load("generic", where, len(text), np.dtype(np.uint8), 1))
+            text.append(self.spread(byte).ravel()[lane])
+        self.mask = before
+        return text[:-1].decode(errors="replace")
 
     def _print(self, form: Lanes, arguments: Lanes) -> None:
         """C's printf, thread by thread."""
@@ -310,7 +316,7 @@ class WarpOperations(Mbarriers):
             if kind in "fFeEgGaA":
                 out.append(plain % struct.unpack("<d", struct.pack("<q", bits)))
             elif kind == "s":
-                out.append(plain % self._text(bits))
+                out.append(plain % self._text(bits, lane))
             elif kind == "p":
                 out.append(hex(bits))
             elif kind == "c":

@@ -26,7 +26,10 @@ from simt.ptx.parse import (
 from simt.ptx.textures import Texels, Texture
 from simt.ptx.translate import Code, translated
 
-__all__ = ["LaunchMemory", "Memory", "PtxProgram"]
+__all__ = ["ChildGrid", "LaunchMemory", "Memory", "PtxProgram"]
+
+
+Triple = tuple[int, int, int]
 
 
 @dataclass
@@ -59,6 +62,19 @@ class Memory:
                 self.allocations[array.name].data[at : at + 8] = np.frombuffer(pointer, np.uint8)
 
 
+@dataclass
+class ChildGrid:
+    """A grid that a thread has launched; without a kernel a copy: target, source, bytes."""
+
+    kernel: str
+    grid: Triple
+    block: Triple
+    shared: int
+    arguments: list[bytes]
+    line: int | None  # of the launch
+    last: bool = False  # after everything else that its parent has launched
+
+
 class PtxProgram:
     """One kernel of a PTX text; what `simt.machine.execution.launch` runs."""
 
@@ -66,6 +82,7 @@ class PtxProgram:
     makes_arrays = may_wait = True
     reinterprets = True
     most_shared = MAX_SHARED  # bytes of a block
+    launched: list[ChildGrid] | None = None  # by its threads, where somebody carries it out
 
     def __init__(
         self,
@@ -213,6 +230,8 @@ class PtxProgram:
     def kernel(self, *, counting: bool) -> Any:
         """What carries the kernel out: `run(machine, *values)`."""
         codes = self.codes(counting=counting)
+        if self.launched:  # by an attempt before this one
+            self.launched.clear()
 
         def run(machine: Any, *values: Any) -> None:
             machine.start(codes, self.parameters(values), self.launch_memory(values))
@@ -250,7 +269,7 @@ class PtxProgram:
     def _stored_parameters(self) -> set[str]:
         """The parameters through which the kernel may write."""
         parameters: set[int] = set()
-        if len(self.used) > 1:
+        if len(self.used) > 1 or "__cudaCDP2LaunchDeviceV2" in self._operand_words:
             return set(self.source.parameters)
         reach = _provenance(self.function)
         for i in self.function.instructions:

@@ -185,6 +185,11 @@ class DeviceCode:
             self._kernels[key] = self._made(*self.functions[number], together=together)
         return self._kernels[key]
 
+    def launched(self, module: Module, symbol: str) -> DeviceKernel:
+        """A kernel of some code that another kernel of it launches."""
+        named = (n for n, f in self.functions.items() if f[1] == symbol and f[0].module is module)
+        return self.kernel(next(named), together=False)
+
     def _made(self, unit: Unit, symbol: str, *, together: bool) -> DeviceKernel:
         module, memory = unit.module, unit.memory
         if symbol not in module.functions:

@@ -11,21 +11,25 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from simt.core.findings import Finding
 from simt.core.limits import MAX_SHARED
 from simt.core.memory import View
 from simt.cpp.wording import in_words
 from simt.host.arguments import LaunchArguments
 from simt.host.work.prepared import Outcome
 from simt.observers.observer import Observer
-from simt.programs.cuda.memory import DeviceMemory, Piece
+from simt.programs.cuda.memory import DeviceMemory, Piece, written
 from simt.ptx.launch import PreparedPtx
-from simt.ptx.program import PtxProgram
+from simt.ptx.parse import Module
+from simt.ptx.program import ChildGrid, PtxProgram
 from simt.ptx.textures import Texels, Texture
+from simt.report.report import Report
 
 __all__ = ["DeviceKernel", "PreparedKernel"]
 
 Triple = tuple[int, int, int]
 BYTES = np.dtype(np.uint8)
+MAX_DEPTH = 24  # of grids that threads launch
 
 
 @dataclass
@@ -45,6 +49,9 @@ class Code(Protocol):
 
     memory: DeviceMemory
     shapes: dict[str, tuple[int, ...]]
+
+    def launched(self, module: Module, symbol: str) -> DeviceKernel:
+        """A kernel of some code that another kernel of it launches."""
 
 
 class DeviceKernel:
@@ -140,11 +147,14 @@ class PreparedKernel(PreparedPtx):
         self, kernel: DeviceKernel, grid: Triple, block: Triple, arguments: Sequence[bytes],
         shared: int, *, xray: bool,
     ) -> None:  # fmt: skip
-        self.arguments, self.printed = Arguments(()), ""
+        self.kernel, self.arguments, self.printed = kernel, Arguments(()), ""
+        # with what its threads have launched: each launch, and what came of it
+        self.family: list[tuple[PreparedKernel, Report, Finding | None]] = []
 
         def take() -> tuple[PtxProgram, LaunchArguments, tuple[Any, ...]]:
             marshalled = self.arguments = kernel.marshal(arguments)
             program = copy(kernel.program)  # what it reaches is this launch's own
+            program.launched = []
             program.most_shared = kernel.most_shared
             program.reached = {name: b.allocation for name, b in marshalled.others.items()}
             program.fetched = {name: b.allocation for name, b in marshalled.fetched.items()}
@@ -162,5 +172,45 @@ class PreparedKernel(PreparedPtx):
         printed = StringIO()
         with redirect_stdout(printed):
             outcome = super().carry_out(further)
+            self.family = [(self, *outcome)]
+            waiting = self._children(1)
+            while waiting and self.family[-1][2] is None:
+                depth, launch = waiting.pop()
+                if launch.kernel:
+                    waiting += self._child(depth, launch, further)
+                else:
+                    self._copy(*(int.from_bytes(word, "little") for word in launch.arguments))
         self.printed = printed.getvalue()
         return outcome
+
+    def _children(self, depth: int) -> list[tuple[int, ChildGrid]]:
+        """What its threads have launched, the first at the end."""
+        launched = sorted(self._program.launched, key=lambda child: child.last)
+        return [(depth - child.last, child) for child in reversed(launched)]
+
+    def _child(
+        self, depth: int, launch: ChildGrid, further: Sequence[Observer]
+    ) -> list[tuple[int, ChildGrid]]:
+        """Carries out what a thread has launched; gives what that has launched, as `_children`."""
+        kernel = self.kernel.code.launched(self._program.module, launch.kernel)
+        child = kernel.prepare(
+            launch.grid, launch.block, launch.arguments, launch.shared,
+            xray=self.counters is not None,
+        )  # fmt: skip
+        if depth > MAX_DEPTH:
+            message = f"grids launch grids deeper than the {MAX_DEPTH} levels that a GPU allows"
+            child.stopped = Finding("launch-limit", None, message)
+        report, stopped = super(PreparedKernel, child).carry_out(further)
+        for finding in report.findings:
+            if finding.line is None:
+                finding.line = launch.line
+            else:
+                finding.message += f", in the grid launched on line {launch.line}"
+        self.family.append((child, report, stopped))
+        return child._children(depth + 1) if stopped is None else []
+
+    def _copy(self, to: int, start: int, count: int) -> None:
+        """A copy that a thread has put on a stream."""
+        places = [(p, self.kernel.code.memory.at(p)) for p in (to, start)]
+        (target, first), (source, second) = ((b, p - b.address) for p, b in places if b is not None)
+        written(target, first, source.allocation.data[second : second + count].copy())

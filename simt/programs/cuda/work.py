@@ -34,8 +34,9 @@ class LaunchCalls(State):
         if prepared.counters is not None:
             self._detailed.add(kernel)
 
-        def end(report: Report, stopped: Finding | None) -> None:
-            self._end(kernel, prepared, report, stopped)
+        def end(*_: Any) -> None:
+            for launched in prepared.family:
+                self._end(*launched)
 
         task = issue_launch(self.queue, kernel, prepared, stream, end)
         marshalled, what = prepared.arguments, f"{kernel.__name__}, launched in line {line},"
@@ -72,10 +73,7 @@ class LaunchCalls(State):
             at += 4 + size
         return self.code.kernel(number, together=bool(together)), arguments
 
-    def _end(
-        self, kernel: DeviceKernel, prepared: PreparedKernel, report: Report,
-        stopped: Finding | None,
-    ) -> None:  # fmt: skip
+    def _end(self, prepared: PreparedKernel, report: Report, stopped: Finding | None) -> None:
         """Collects the results of a kernel that has run.
 
         Raises:
@@ -90,7 +88,7 @@ class LaunchCalls(State):
         if stopped is not None and stopped.kind in MACHINE_FINDINGS:
             raise NotSupported(f"{self.source.place(stopped.line or 1)}: {stopped.message}")
         if prepared.counters is not None or not self.launches.in_detail:
-            self.launches.keep(kernel, report)
+            self.launches.keep(prepared.kernel, report)
         for finding in report.findings:
             finding.message = self._explain(finding.message)
             self.note(finding)
