@@ -115,7 +115,7 @@ class CaptureCalls(GraphCalls):
         tail += [n for n in nodes if n not in tail]
         return Answer()
 
-    def do_capture_begin(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_capture_begin(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaStreamBeginCapture`, into a graph and after some of its nodes if one is given."""
         handle, mode, graph = values[:3]
         self._stream(handle)
@@ -125,7 +125,6 @@ class CaptureCalls(GraphCalls):
         capture = _Capture(self._graph(graph) if graph else Graph(), handle, mode, line)
         capture.tails[handle] = self._nodes(payload)
         self._captures[handle] = capture
-        return Answer()
 
     def do_capture_end(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaStreamEndCapture`: the graph."""

@@ -213,7 +213,7 @@ class GraphCalls(CopyCalls, LaunchCalls):
             waiting += found.copies
         raise ApiError("cudaErrorInvalidValue", "the node is none of this graph's")
 
-    def do_graph_edges(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_graph_edges(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaGraphAddDependencies`, or `cudaGraphRemoveDependencies`: from and to in turn."""
         nodes = self._nodes(payload)
         for first, second in zip(nodes[::2], nodes[1::2], strict=True):
@@ -221,7 +221,6 @@ class GraphCalls(CopyCalls, LaunchCalls):
                 second.after.remove(first)
             else:
                 second.after.append(first)
-        return Answer()
 
     def do_graph_find(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaGraphNodeFindInClone`."""
@@ -260,7 +259,7 @@ class GraphCalls(CopyCalls, LaunchCalls):
             raise ApiError("cudaErrorInvalidValue", "the node launches no kernel")
         return Answer(0, struct.pack("<8Q", *numbers) + arguments)
 
-    def do_graph_destroy(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_graph_destroy(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaGraphDestroy`, `cudaGraphExecDestroy` or `cudaGraphDestroyNode`."""
         thing = self._thing(values[0], (Graph, _Launchable, Node)[values[1]], "such thing")
         if isinstance(thing, Node):
@@ -268,7 +267,6 @@ class GraphCalls(CopyCalls, LaunchCalls):
             for node in thing.graph.nodes:
                 node.after = [d for d in node.after if d is not thing]
         del self._things[values[0]]
-        return Answer()
 
     # --- launching
 

@@ -83,12 +83,11 @@ class Runtime(CaptureCalls, PoolCalls, ArrayCalls, BinaryCalls):
             self._last = 0
         return Answer(error=error)
 
-    def do_set_device(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_set_device(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaSetDevice`: there is device 0."""
         if values[0]:
             number = values[0] - (values[0] >> 63 << 64)
             raise ApiError("cudaErrorInvalidDevice", f"device {number} is asked for, of one")
-        return Answer()
 
     def do_peer(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaDeviceEnablePeerAccess` and its kin: a device is no peer of itself."""
@@ -100,14 +99,13 @@ class Runtime(CaptureCalls, PoolCalls, ArrayCalls, BinaryCalls):
         name = ATTRIBUTES.get(values[0])
         return Answer(int(getattr(Device, name)) if name else CONSTANTS.get(values[0], 0))
 
-    def do_reset(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_reset(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaDeviceReset`: waits, and gives all memory back."""
         if not self._sticky:
             self.queue.finish()
         for block in list(self.memory.blocks.values()):
             if block.kind in ("device", "array"):
                 self.memory.free(block, line)
-        return Answer()
 
     # --- the host where it must not be
 

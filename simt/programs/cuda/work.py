@@ -27,7 +27,7 @@ class LaunchCalls(State):
 
     # --- launches
 
-    def do_launch(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_launch(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`kernel<<<grid, block, shared, stream>>>(...)`: an error waits for who asks for it."""
         stream = self._stream(values[6])
         kernel, prepared = self.prepared(values, payload)
@@ -44,7 +44,6 @@ class LaunchCalls(State):
         uses = [Use(b, 0, b.size, True, what) for b in writes]
         reads = [*marshalled.reads, *marshalled.fetched.values()]
         self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in reads])
-        return Answer()
 
     def prepared(
         self, values: tuple[int, ...], payload: bytes
@@ -139,7 +138,7 @@ class LaunchCalls(State):
             f"bytes of shared memory as it is, got {wanted:,}{hint}",
         )
 
-    def do_limit(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_limit(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaFuncSetAttribute`: how much dynamic shared memory a kernel may be given."""
         dynamic = values[7]
         for together in (False, True):
@@ -153,19 +152,16 @@ class LaunchCalls(State):
                     f"{MAX_SHARED_OPTIN:,} for a block",
                 )
             kernel.most_shared = max(MAX_SHARED, kernel.static_shared + dynamic)
-        return Answer()
 
     # --- waiting, streams, events
 
-    def do_synchronize(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_synchronize(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """Waits for the work of a stream."""
         self.queue.synchronize(self._stream(values[0]))
-        return Answer()
 
-    def do_wait_for_all(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_wait_for_all(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaDeviceSynchronize()`."""
         self.queue.synchronize()
-        return Answer()
 
     def do_query(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """Whether the work of a stream is done; if not, it is when one asks again."""
@@ -179,13 +175,12 @@ class LaunchCalls(State):
         self._name(line, new)
         return Answer(handle)
 
-    def do_no_stream(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_no_stream(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """The end of a stream, which does not wait for its work."""
         self._stream(values[0])
         del self._streams[values[0]]
-        return Answer()
 
-    def do_callback(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_callback(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """A function of the host's has its turn on a stream: what comes before it is done.
 
         That is at once, since nobody may ever wait for the stream; the host knows of nothing.
@@ -193,12 +188,10 @@ class LaunchCalls(State):
         task = self.queue.issue("host", self._stream(values[0]), nothing)
         self.queue.progress(task)
         self.held.viewer = task
-        return Answer()
 
-    def do_callback_end(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_callback_end(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """The function has ended."""
         self.held.viewer = None
-        return Answer()
 
     def do_inside(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A call from a function on a stream."""
@@ -213,11 +206,10 @@ class LaunchCalls(State):
         self._events[handle] = Event(self.queue)
         return Answer(handle)
 
-    def do_no_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_no_event(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """The end of an event."""
         self._event(values[0])
         del self._events[values[0]]
-        return Answer()
 
     def _event(self, handle: int) -> Event:
         event = self._events.get(handle)
@@ -225,24 +217,21 @@ class LaunchCalls(State):
             raise ApiError("cudaErrorInvalidResourceHandle", "there is no such event")
         return event
 
-    def do_record(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_record(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaEventRecord(event, stream)`."""
         self._event(values[0]).record(self._stream(values[1]))
-        return Answer()
 
-    def do_wait(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_wait(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaEventSynchronize(event)`."""
         self._event(values[0]).synchronize()
-        return Answer()
 
     def do_ask_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaEventQuery(event)`."""
         return _query_answer(self._event(values[0]).query())
 
-    def do_wait_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_wait_event(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaStreamWaitEvent(stream, event)`."""
         self._event(values[0]).wait(self._stream(values[1]))
-        return Answer()
 
     def do_elapsed(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaEventElapsedTime`, in nanoseconds."""
