@@ -34,17 +34,8 @@ SPECIAL = re.compile(
 )
 # they write no register
 NO_RESULT = (
-    *ENDS,
-    "st",
-    "red",
-    "membar",
-    "fence",
-    "nanosleep",
-    "cp",
-    "sust",
-    "prefetch",
-    "prefetchu",
-)
+    *ENDS, "st", "red", "membar", "fence", "nanosleep", "cp", "sust", "prefetch", "prefetchu",
+)  # fmt: skip
 GEOMETRIES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2, "cube": 3, "acube": 3}  # coordinates
 UNSIGNED = {0: "pred", 8: "u8", 16: "u16", 32: "u32", 64: "u64"}
 TYPE_OF_PAIR = {"e4m3x2": "u16", "e5m2x2": "u16"}
