@@ -18,7 +18,6 @@ from simt.ptx.program import ChildGrid
 __all__ = ["DeviceRuntime"]
 
 Lanes = Any
-Triple = tuple[int, int, int]
 RUNTIME = "__cudaCDP2"
 TAIL = 3  # cudaStreamTailLaunch: after everything else of the grid
 NO_WORK = (
@@ -79,29 +78,24 @@ class DeviceRuntime(FunctionCalls):
         """A launch with the arguments in a buffer."""
         buffers, tables = self._word(buffer), self.tables["global"]
         for _, address, handle in self._active(buffers, self._word(stream)):
-            name, (x, y, z, *block, shared) = self.buffers.pop(address)
+            name, shape = self.buffers.pop(address)
             arguments, at = [], 0
             for p in self.program.module.functions[name].params:
                 at = -(-at // p.align) * p.align
                 arguments.append(tables[address >> 40].data[at : at + p.size].tobytes())
                 at += p.size
-            shape = (x, y, z), (block[0], block[1], block[2])
-            self._put(name, shape, shared, arguments, handle)
+            self._put(name, shape, arguments, handle)
         self._give_back(buffers)
 
-    def _put(
-        self, kernel: str, shape: tuple[Triple, Triple], shared: int, arguments: list[bytes],
-        stream: int,
-    ) -> None:  # fmt: skip
-        child = ChildGrid(kernel, *shape, shared, arguments, self.here(), stream == TAIL)
+    def _put(self, kernel: str, shape: list[int], arguments: list[bytes], stream: int) -> None:
+        child = ChildGrid(kernel, shape, arguments, self.here(), stream == TAIL)
         self.program.launched.append(child)
 
     def _do_memcpyasync(self, to: str, start: str, count: str, _kind: str, stream: str) -> None:
         """A copy on the device."""
         values = (self._word(name) for name in (to, start, count, stream))
         for _, *three, handle in self._active(*values):
-            words = [word.to_bytes(8, "little") for word in three]
-            self._put("", ((1, 1, 1), (1, 1, 1)), 0, words, handle)
+            self._put("", [], [word.to_bytes(8, "little") for word in three], handle)
 
     def _do_malloc(self, pointer: str, size: str) -> None:
         """`cudaMalloc`: memory of the kernels' heap."""

@@ -29,9 +29,6 @@ from simt.ptx.translate import Code, translated
 __all__ = ["ChildGrid", "LaunchMemory", "Memory", "PtxProgram"]
 
 
-Triple = tuple[int, int, int]
-
-
 @dataclass
 class LaunchMemory:
     """The memory that a launch reaches: allocations by the upper bits of addresses, names."""
@@ -67,9 +64,7 @@ class ChildGrid:
     """A grid that a thread has launched; without a kernel a copy: target, source, bytes."""
 
     kernel: str
-    grid: Triple
-    block: Triple
-    shared: int
+    shape: list[int]  # grid, block, bytes of dynamic shared memory
     arguments: list[bytes]
     line: int | None  # of the launch
     last: bool = False  # after everything else that its parent has launched

@@ -133,12 +133,6 @@ class DeviceKernel:
             for i in f.instructions
         )
 
-    def prepare(
-        self, grid: Triple, block: Triple, arguments: Sequence[bytes], shared: int, *, xray: bool
-    ) -> PreparedKernel:
-        """A launch with its arguments taken."""
-        return PreparedKernel(self, grid, block, arguments, shared, xray=xray)
-
 
 class PreparedKernel(PreparedPtx):
     """A launch of a program's kernel: its arguments, and what it has printed."""
@@ -193,10 +187,9 @@ class PreparedKernel(PreparedPtx):
     ) -> list[tuple[int, ChildGrid]]:
         """Carries out what a thread has launched; gives what that has launched, as `_children`."""
         kernel = self.kernel.code.launched(self._program.module, launch.kernel)
-        child = kernel.prepare(
-            launch.grid, launch.block, launch.arguments, launch.shared,
-            xray=self.counters is not None,
-        )  # fmt: skip
+        x, y, z, u, v, w, shared = launch.shape
+        detail = self.counters is not None
+        child = PreparedKernel(kernel, (x, y, z), (u, v, w), launch.arguments, shared, xray=detail)
         if depth > MAX_DEPTH:
             message = f"grids launch grids deeper than the {MAX_DEPTH} levels that a GPU allows"
             child.stopped = Finding("launch-limit", None, message)

@@ -30,7 +30,8 @@ class LaunchCalls(State):
     def do_launch(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`kernel<<<grid, block, shared, stream>>>(...)`: an error waits for who asks for it."""
         stream = self._stream(values[6])
-        kernel, prepared = self.prepared(values, payload)
+        prepared = self.prepared(values, payload)
+        kernel = prepared.kernel
         if prepared.counters is not None:
             self._detailed.add(kernel)
 
@@ -45,10 +46,8 @@ class LaunchCalls(State):
         reads = [*marshalled.reads, *marshalled.fetched.values()]
         self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in reads])
 
-    def prepared(
-        self, values: tuple[int, ...], payload: bytes
-    ) -> tuple[DeviceKernel, PreparedKernel]:
-        """A kernel and its launch.
+    def prepared(self, values: tuple[int, ...], payload: bytes) -> PreparedKernel:
+        """The launch of a kernel.
 
         Raises:
             ApiError: no GPU accepts it.
@@ -56,11 +55,11 @@ class LaunchCalls(State):
         kernel, arguments = self._kernel(values[0], payload, values[7])
         self._check_shared(kernel, values[5])
         detail = self.launches.wants_detail(kernel) and kernel not in self._detailed
-        prepared = kernel.prepare(*_shape(values), arguments, values[5], xray=detail)
+        prepared = PreparedKernel(kernel, *_shape(values), arguments, values[5], xray=detail)
         if prepared.stopped is not None:
             why = f"the launch of {kernel.__name__} fails, {prepared.stopped.message}"
             raise ApiError("cudaErrorInvalidConfiguration", why)
-        return kernel, prepared
+        return prepared
 
     def _kernel(
         self, number: int, payload: bytes, together: int = 0
