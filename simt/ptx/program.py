@@ -26,7 +26,7 @@ from simt.ptx.parse import (
 from simt.ptx.textures import Texels, Texture
 from simt.ptx.translate import Code, translated
 
-__all__ = ["ChildGrid", "LaunchMemory", "Memory", "PtxProgram"]
+__all__ = ["LaunchMemory", "Memory", "PtxProgram"]
 
 
 @dataclass
