@@ -37,7 +37,7 @@ class DeviceRuntime(FunctionCalls):
 
     def system(self, name: str, results: list[str], arguments: list[str]) -> None:
         """A function of the runtime's, or another that is not in the program."""
-        call = name.removeprefix(RUNTIME).removesuffix("_ptsz")
+        call = name.removeprefix(RUNTIME).removeprefix("cudaGraph").removesuffix("_ptsz")
         known = call in NO_WORK or call in ANSWERS or hasattr(self, f"_do_{call.lower()}")
         if call == name or not known or self.program.launched is None:
             super().system(name.replace(RUNTIME, "cuda"), results, arguments)
@@ -96,6 +96,11 @@ class DeviceRuntime(FunctionCalls):
         values = (self._word(name) for name in (to, start, count, stream))
         for _, *three, handle in self._active(*values):
             self._put("", [], [word.to_bytes(8, "little") for word in three], handle)
+
+    def _do_setconditional(self, handle: str, value: str) -> None:
+        """The value that a graph chooses by."""
+        for _, *two in self._active(self._word(handle), self._word(value, 0, 32)):
+            self._put("", [], [word.to_bytes(8, "little") for word in two], 0)
 
     def _do_malloc(self, pointer: str, size: str) -> None:
         """`cudaMalloc`: memory of the kernels' heap."""

@@ -61,7 +61,10 @@ class Memory:
 
 @dataclass
 class ChildGrid:
-    """A grid that a thread has launched; without a kernel a copy: target, source, bytes."""
+    """A grid that a thread has launched; without a kernel a copy: target, source, bytes.
+
+    Or, with two numbers, the condition of a graph and its value from now on.
+    """
 
     kernel: str
     shape: list[int]  # grid, block, bytes of dynamic shared memory

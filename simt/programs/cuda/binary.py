@@ -146,6 +146,7 @@ class DeviceCode:
         self.modules: list[Unit] = []
         self.functions: dict[int, tuple[Unit, str]] = {}  # by what stands for it
         self.shadows: dict[int, Variable] = {}
+        self.conditions: dict[int, int] = {}  # of graphs, which kernels set
         self.shapes: dict[str, tuple[int, ...]] = shapes(source.text(0))
         self._kernels: dict[tuple[int, bool], DeviceKernel] = {}
 

@@ -76,9 +76,13 @@ class CopyCalls(State):
         answer = self.do_malloc(line, values, payload)
         block = self.memory.at(answer.value)
         if block is not None:
-            part = _Part(block, 0, block.size, True)
-            self._issue("allocate", stream, "cudaMallocAsync", [part], nothing)
+            self.taken(block, stream)
         return answer
+
+    def taken(self, block: Piece, stream: CudaStream) -> None:
+        """Memory is there from this point of a stream on."""
+        part = _Part(block, 0, block.size, True)
+        self._issue("allocate", stream, "cudaMallocAsync", [part], nothing)
 
     def do_malloc_managed(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMallocManaged(size)`."""

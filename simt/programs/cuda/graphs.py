@@ -23,12 +23,16 @@ __all__ = ["HANDLE_AT", "REQUEST", "Graph", "GraphCalls", "Node", "Request"]
 
 REQUEST = struct.Struct("<16sq8QQ")
 # where a request that may be recorded has its stream, and the cudaGraphNodeType of what it becomes
-HANDLE_AT = {"launch": 6, "memcpy": 4, "memset": 3, "callback": 0, "wait_event": 1, "record": 1}
+HANDLE_AT = {
+    "launch": 6, "memcpy": 4, "memset": 3, "callback": 0, "wait_event": 1, "record": 1,
+    "graph_alloc": 1, "graph_free": 1,
+}  # fmt: skip
 KINDS = {
     "launch": 0, "memcpy": 1, "memset": 2, "callback": 3, "graph_child": 4, "graph_empty": 5,
-    "wait_event": 6, "record": 7,
+    "wait_event": 6, "record": 7, "graph_alloc": 10, "graph_free": 11, "graph_if": 13,
 }  # fmt: skip
 TOPOLOGY, TYPE = 2, 3  # why an update fails, as a cudaGraphExecUpdateResult
+IF, WHILE, SWITCH = range(3)  # cudaGraphConditionalNodeType
 ASKS_BYTES, CALLS = 1, 2  # what a launch wants of the program before it goes on
 Steps = Generator[Answer, bytes, None]
 T = TypeVar("T")
@@ -51,6 +55,7 @@ class Node:
     requests: list[Request]
     after: list[Node] = field(default_factory=list)
     child: Graph | None = None
+    bodies: list[Graph] = field(default_factory=list)  # of which a condition chooses
     copies: list[Node] = field(default_factory=list)  # of it, in clones
 
     @property
@@ -77,6 +82,7 @@ class Graph:
         for node in self.nodes:
             same = copies[node] = made.add(list(node.requests), [])
             same.child = node.child and node.child.clone()
+            same.bodies = [body.clone() for body in node.bodies]
             node.copies.append(same)
         for node, same in copies.items():
             same.after = [copies[other] for other in node.after]
@@ -174,6 +180,8 @@ class GraphCalls(CopyCalls, LaunchCalls):
         node = graph.add([request], after)
         if request.name == "graph_child":
             node.child = self._graph(request.values[0]).clone()
+        elif request.name == "graph_if":
+            node.bodies = [Graph() for _ in range(request.values[2])]
         return Answer(self._handle_of(node))
 
     def do_graph_set(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -244,10 +252,12 @@ class GraphCalls(CopyCalls, LaunchCalls):
         return Answer(len(handles), struct.pack(f"<{len(handles)}Q", *handles))
 
     def do_graph_node(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """The kind of a node, or the graph that it is."""
+        """The kind of a node, the graph that it is, or one of those that it has, from 2 on."""
         node = self._node(values[0])
         if values[1] == 0:
             return Answer(node.kind)
+        if values[1] > 1:
+            return Answer(self._handle_of(node.bodies[values[1] - 2]))
         if node.child is None:
             raise ApiError("cudaErrorInvalidValue", "the node is no graph")
         return Answer(self._handle_of(node.child))
@@ -268,6 +278,37 @@ class GraphCalls(CopyCalls, LaunchCalls):
                 node.after = [d for d in node.after if d is not thing]
         del self._things[values[0]]
 
+    def do_graph_handle(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaGraphConditionalHandleCreate`: a condition, and its value at each launch if any."""
+        handle = next(self._handles)
+        self.code.conditions[handle] = values[0]
+        if values[1]:
+            self._defaults[handle] = values[0]
+        return Answer(handle)
+
+    def do_graph_memory(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """Memory that a node of a graph takes: its address now, its bytes at each launch."""
+        piece = self.memory.take(values[0], line)
+        self._graph_memory[piece.address] = piece
+        self.memory.free(piece, line)
+        return Answer(piece.address)
+
+    def do_graph_alloc(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
+        """The memory of a graph is there from this point of a stream on."""
+        piece = self._graph_memory[values[0]]
+        if self.memory.at(piece.address) is piece:
+            raise ApiError("cudaErrorInvalidValue", "memory of its last launch was not freed")
+        self.memory.keep(piece)
+        self.taken(piece, self._stream(values[1]))
+
+    def do_graph_used(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The bytes that graphs have taken and nobody has freed."""
+        return Answer(sum(p.size for p in self._graph_memory.values() if not p.freed))
+
+    def do_graph_free(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
+        """Nobody has the memory from this point on."""
+        self.do_free_async(line, values, payload)
+
     # --- launching
 
     def do_graph_ready(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -287,7 +328,9 @@ class GraphCalls(CopyCalls, LaunchCalls):
         """`cudaGraphLaunch`: all is put on the queue, or up to where the program has to act."""
         number = next(self._handles)
         self._stream(values[1])
-        self._launching[number] = self._steps(self._executable(values[0]), values[1])
+        launched = self._executable(values[0])
+        self.code.conditions.update(self._defaults)
+        self._launching[number] = self._steps(launched, values[1])
         return self._go_on(number, None)
 
     def do_graph_go_on(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -330,9 +373,22 @@ class GraphCalls(CopyCalls, LaunchCalls):
                 self._order(handles[branch], waits)
             for request in node.requests:
                 yield from self._perform(request, handles[branch])
+            yield from self._choose(node, handles[branch])
             if node in crossing:
                 ends[node] = self._order(handles[branch], [])
         launched.last = self._order(handle, [ends[n] for n in tails[1:] if n is not None])
+
+    def _choose(self, node: Node, handle: int) -> Steps:
+        """Puts the graph on a stream that a node's condition chooses, as long as it does."""
+        key, kind = node.requests[0].values[:2] if node.bodies else (0, IF)
+        again = bool(node.bodies)
+        while again:
+            self.queue.progress(self._order(handle, []))  # what comes before may set it
+            value, again = self.code.conditions[key], kind == WHILE
+            number = value if kind == SWITCH else 0 if value else 1
+            if number >= len(node.bodies):
+                return
+            yield from self._steps(_Launchable(node.bodies[number]), handle)
 
     def _order(self, handle: int, after: Iterable[Task | None]) -> Task:
         tasks = [task for task in after if task is not None and not task.seen]

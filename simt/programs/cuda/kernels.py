@@ -49,6 +49,7 @@ class Code(Protocol):
 
     memory: DeviceMemory
     shapes: dict[str, tuple[int, ...]]
+    conditions: dict[int, int]
 
     def launched(self, module: Module, symbol: str) -> DeviceKernel:
         """A kernel of some code that another kernel of it launches."""
@@ -170,10 +171,13 @@ class PreparedKernel(PreparedPtx):
             waiting = self._children(1)
             while waiting and self.family[-1][2] is None:
                 depth, launch = waiting.pop()
+                numbers = [int.from_bytes(word, "little") for word in launch.arguments]
                 if launch.kernel:
                     waiting += self._child(depth, launch, further)
+                elif len(numbers) == 2:
+                    self.kernel.code.conditions[numbers[0]] = numbers[1]
                 else:
-                    self._copy(*(int.from_bytes(word, "little") for word in launch.arguments))
+                    self._copy(*numbers)
         self.printed = printed.getvalue()
         return outcome
 

@@ -48,6 +48,65 @@ __global__ void wrong(int* a) {
     leaf<<<1, 1>>>(a, 31 + threadIdx.x, 1);  // here: no such element
 }
 
+__global__ void count_down(int* left, cudaGraphConditionalHandle handle) {
+    cudaGraphSetConditional(handle, *left > 0 ? (*left)-- : 0);
+}
+
+static cudaGraphNode_t node_made;  // by `choice`
+
+static cudaGraph_t* choice(cudaGraph_t graph, cudaGraphNode_t after, int size,
+                           cudaGraphConditionalHandle handle, cudaGraphConditionalNodeType type) {
+    cudaGraphNodeParams choice = {cudaGraphNodeTypeConditional};
+    choice.conditional.handle = handle;
+    choice.conditional.type = type;
+    choice.conditional.size = size;
+    cudaGraphAddNode(&node_made, graph, &after, nullptr, after ? 1 : 0, &choice);
+    return choice.conditional.phGraph_out;
+}
+
+static void into(cudaGraph_t graph, int what) {  // a call of note in a graph
+    cudaStream_t stream;
+    cudaStreamCreate(&stream);
+    cudaStreamBeginCaptureToGraph(stream, graph, nullptr, nullptr, 0, cudaStreamCaptureModeGlobal);
+    note<<<1, 1, 0, stream>>>(what);
+    cudaStreamEndCapture(stream, nullptr);
+    cudaStreamDestroy(stream);
+}
+
+static void conditional(int* left) {
+    cudaGraph_t graph;
+    cudaGraphExec_t made;
+    cudaGraphConditionalHandle turn, which;
+    cudaGraphCreate(&graph, 0);
+    cudaGraphConditionalHandleCreate(&turn, graph, 1, cudaGraphCondAssignDefault);
+    cudaGraphConditionalHandleCreate(&which, graph);
+    cudaGraph_t body = *choice(graph, nullptr, 1, turn, cudaGraphCondTypeWhile);
+    void* arguments[] = {&left, &which};
+    cudaKernelNodeParams kernel = {(void*)count_down, 1, 1, 0, arguments, nullptr};
+    cudaGraphNode_t chosen, next;
+    cudaGraphAddKernelNode(&chosen, body, nullptr, 0, &kernel);
+    cudaGraph_t* cases = choice(body, chosen, 2, which, cudaGraphCondTypeSwitch);
+    into(cases[0], 10);
+    into(cases[1], 11);
+    arguments[1] = &turn;
+    cudaGraphAddKernelNode(&next, body, &node_made, 1, &kernel);
+    cudaGraph_t* last = choice(body, next, 2, turn, cudaGraphCondTypeIf);
+    into(last[0], 20);
+    into(last[1], 21);
+    cudaGraphInstantiate(&made, graph, 0);
+    for (int launch = 0; launch < 2; ++launch) {
+        int start = 3, zero = 0, notes[8], count;
+        cudaMemcpyToSymbol(steps, &zero, sizeof zero);
+        cudaMemcpy(left, &start, sizeof start, cudaMemcpyHostToDevice);
+        cudaGraphLaunch(made, 0);
+        cudaMemcpyFromSymbol(notes, order, sizeof notes);
+        cudaMemcpyFromSymbol(&count, steps, sizeof count);
+        for (int k = 0; k < count; ++k) printf("%d ", notes[k]);
+        printf("\n");
+    }
+    cudaFree(left);
+}
+
 static void fill(int* tree, int at, int depth, int step) {
     tree[at] = at * step + (depth == 0 ? 3 : 0);
     for (int k = 1; depth > 0 && k < 3; ++k) fill(tree, 2 * at + k, depth - 1, step);
@@ -59,6 +118,7 @@ int main(int count, char** arguments) {
     cudaMemset(a, 0, 32 * sizeof(int));
     if (mode == 1) endless<<<1, 1>>>(a);
     if (mode == 2) wrong<<<1, 2>>>(a);
+    if (mode == 3) conditional(a);
     if (mode) return cudaDeviceSynchronize();
     node<<<1, 2>>>(a, 0, 4, 5);
     cudaMemcpy(numbers, a, sizeof(numbers), cudaMemcpyDeviceToHost);

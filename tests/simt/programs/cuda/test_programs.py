@@ -270,6 +270,7 @@ CHILDREN = {
         700 % 256, [],
         [" in global memory: thread 1 of block 0 reads it", "accesses tree[32], out of bounds"],
     ),
+    ("3",): (0, ["20 11 21 "] * 2, []),  # the conditions of a graph, which kernels set
 }  # fmt: skip
 
 
