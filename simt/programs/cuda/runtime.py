@@ -122,15 +122,16 @@ class Runtime(CaptureCalls, PoolCalls, ArrayCalls, BinaryCalls):
         return self._bad_address(values, payload)
 
     def _fault(self, piece: Piece, address: int, writes: int, payload: bytes, count: int) -> None:
-        conflict = self.held.use(piece, address, writes=writes != 0)
+        how = {"writes": writes != 0, "atomic": writes == 3}
+        conflict = self.held.use(piece, address, **how)
         while conflict is not None and conflict[1] is not None:  # it may touch other bytes only
             self.queue.progress(conflict[1])
-            conflict = self.held.use(piece, address, writes=writes != 0)
+            conflict = self.held.use(piece, address, **how)
         if conflict is None:  # the page holds other bytes that are in use
             self.held.give(piece, address)
             return
         use, _ = conflict
-        does = {0: "reads", 1: "writes"}.get(writes, "uses")
+        does = {0: "reads", 1: "writes", 3: "writes"}.get(writes, "uses")
         verb = "write" if use.writes else "read"
         self.find(
             "host-access", self._line_of(payload, count),

@@ -94,6 +94,10 @@ WRONG = {
             "writes too early": "while twice, launched in line 107, may still read it",
         },
     ),
+    "atomics": (
+        ["164"],
+        {"atomic on one side": "the host writes last (4 bytes from line 272) while counted, "},
+    ),
     "early_result": (
         ["5", "3"],
         {"pinned too early": "the host reads pinned memory (1,024 bytes from line 118) while the"},
