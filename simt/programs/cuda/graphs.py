@@ -32,7 +32,7 @@ KINDS = {
     "wait_event": 6, "record": 7, "graph_alloc": 10, "graph_free": 11, "graph_if": 13,
 }  # fmt: skip
 TOPOLOGY, TYPE = 2, 3  # why an update fails, as a cudaGraphExecUpdateResult
-IF, WHILE, SWITCH = range(3)  # cudaGraphConditionalNodeType
+WHILE, SWITCH = 1, 2  # of cudaGraphConditionalNodeType, beside a plain choice
 ASKS_BYTES, CALLS = 1, 2  # what a launch wants of the program before it goes on
 Steps = Generator[Answer, bytes, None]
 T = TypeVar("T")
@@ -326,9 +326,8 @@ class GraphCalls(CopyCalls, LaunchCalls):
 
     def do_graph_launch(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaGraphLaunch`: all is put on the queue, or up to where the program has to act."""
-        number = next(self._handles)
+        number, launched = next(self._handles), self._executable(values[0])
         self._stream(values[1])
-        launched = self._executable(values[0])
         self.code.conditions.update(self._defaults)
         self._launching[number] = self._steps(launched, values[1])
         return self._go_on(number, None)
@@ -380,15 +379,15 @@ class GraphCalls(CopyCalls, LaunchCalls):
 
     def _choose(self, node: Node, handle: int) -> Steps:
         """Puts the graph on a stream that a node's condition chooses, as long as it does."""
-        key, kind = node.requests[0].values[:2] if node.bodies else (0, IF)
-        again = bool(node.bodies)
-        while again:
+        bodies = node.bodies
+        while bodies:
+            key, kind = node.requests[0].values[:2]
             self.queue.progress(self._order(handle, []))  # what comes before may set it
-            value, again = self.code.conditions[key], kind == WHILE
+            value = self.code.conditions[key]
             number = value if kind == SWITCH else 0 if value else 1
-            if number >= len(node.bodies):
-                return
-            yield from self._steps(_Launchable(node.bodies[number]), handle)
+            for body in node.bodies[number : number + 1]:
+                yield from self._steps(_Launchable(body), handle)
+            bodies = bodies if kind == WHILE and value else []
 
     def _order(self, handle: int, after: Iterable[Task | None]) -> Task:
         tasks = [task for task in after if task is not None and not task.seen]
