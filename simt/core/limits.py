@@ -11,19 +11,9 @@ from simt.core.findings import Finding, Stop
 from simt.errors import BadLaunch
 
 __all__ = [
-    "BLOCKS_EACH",
-    "MAX_LOCAL",
-    "MAX_SHARED",
-    "MAX_SHARED_OPTIN",
-    "RESERVED_SHARED",
-    "SECONDS",
-    "WARPS_EACH",
-    "check_shape",
-    "check_together",
-    "resident",
-    "slow",
-    "triple",
-]
+    "BLOCKS_EACH", "MAX_LOCAL", "MAX_SHARED", "MAX_SHARED_OPTIN", "RESERVED_SHARED", "SECONDS",
+    "WARPS_EACH", "check_shape", "check_together", "resident", "slow", "triple",
+]  # fmt: skip
 
 Triple = tuple[int, int, int]
 MAX_THREADS = 1024

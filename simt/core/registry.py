@@ -18,24 +18,10 @@ if TYPE_CHECKING:
     from simt.core.source import KernelSource
 
 __all__ = [
-    "DeclaredFunction",
-    "DeviceFunction",
-    "Intrinsic",
-    "Literal",
-    "LocalFunction",
-    "Namespace",
-    "callee",
-    "can_call",
-    "function",
-    "intrinsic",
-    "intrinsics",
-    "is_namespace",
-    "member",
-    "members",
-    "method",
-    "methods",
-    "python_function",
-]
+    "DeclaredFunction", "DeviceFunction", "Intrinsic", "Literal", "LocalFunction", "Namespace",
+    "callee", "can_call", "function", "intrinsic", "intrinsics", "is_namespace", "member",
+    "members", "method", "methods", "python_function",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -21,20 +21,9 @@ import numpy as np
 from simt.core.resolution import choose
 
 __all__ = [
-    "ARITHMETIC",
-    "UNDEFINED",
-    "Maybe",
-    "Range",
-    "arithmetic_type",
-    "cast",
-    "clamped",
-    "dtype_of",
-    "merge_type",
-    "normal",
-    "settle",
-    "truth",
-    "where",
-]
+    "ARITHMETIC", "UNDEFINED", "Maybe", "Range", "arithmetic_type", "cast", "clamped", "dtype_of",
+    "merge_type", "normal", "settle", "truth", "where",
+]  # fmt: skip
 
 BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)

@@ -22,13 +22,8 @@ from simt.device.driver import Gpu
 from simt.errors import DeviceError
 
 __all__ = [
-    "Selection",
-    "cores",
-    "cpu_name",
-    "current",
-    "decide",
-    "torch_gpu",
-]
+    "Selection", "cores", "cpu_name", "current", "decide", "torch_gpu",
+]  # fmt: skip
 
 ENVIRONMENT_VARIABLE = "GPULEARN_DEVICE"
 # set by a process whose own probe worked for those that it starts: a probe takes seconds

@@ -24,14 +24,9 @@ from simt.device import numba_cuda
 from simt.frontend.numba_extending import overloads_led_by
 
 __all__ = [
-    "CAPABILITY",
-    "NotLowered",
-    "any_device",
-    "device_of",
-    "real_device",
-    "real_function",
+    "CAPABILITY", "NotLowered", "any_device", "device_of", "real_device", "real_function",
     "type_annotation",
-]
+]  # fmt: skip
 
 CAPABILITY = (8, 0)  # the compute capability that kernels are compiled for without a GPU
 _patching = threading.RLock()  # what stands in for parts of Numba is put back by who put it

@@ -156,111 +156,62 @@ _NUMBER = r"(?:float|u?int|bool|complex)\d*"
 # a pattern in what Numba says, and the sentence for it, which may name the pattern's groups
 _SENTENCES = (
     (r"No conversion from .* to none for", "a kernel cannot return a value: write it to an array"),
-    (
-        r'NRT required[\s\S]*lowering "[^"]*\] = ',
-        "a kernel cannot assign an array to a part of one: write a loop over the elements",
-    ),
+    (r'NRT required[\s\S]*lowering "[^"]*\] = ',
+     "a kernel cannot assign an array to a part of one: write a loop over the elements"),
     (r"_array_allocate|NRT required|>>> (?:neg|pos|invert)\(array\([^()]*\)\)$", NEW_ARRAY),
-    (
-        r"Cannot modify readonly array",
-        "this array may only be read: it is a global one, or read-only in NumPy; "
-        "a kernel writes to arrays that are its arguments",
-    ),
+    (r"Cannot modify readonly array",
+     "this array may only be read: it is a global one, or read-only in NumPy; "
+     "a kernel writes to arrays that are its arguments"),
     (r"[Vv]ariable '(\w+)' is not defined", "{0} is used before anything was assigned to it"),
-    (
-        r"Cannot unify (.+) and (.+) for '(\w+)(?:\.\d+)*'",
-        "{2} is {0} on one path and {1} on another: it needs one type",
-    ),
-    (
-        r">>> (?:npy_|nan)?(min|max)\(array\([^()]*\)\)$",
-        "Numba's CUDA target has no code for the {0} of a whole array: write a loop over it",
-    ),
-    (
-        r"Untyped global name '(\w+)'.*type of <class '(?:\w+\.)*(\w+)'>",
-        "{0} is a {1}, which a kernel cannot use: it takes numbers, tuples and arrays",
-    ),
-    (
-        r"Unknown attribute '(\w+)' of type array",
-        "an array has no attribute {0} in a kernel; it has shape, size, ndim and dtype",
-    ),
-    (
-        r"Cannot bind 'args=.*' to signature '\(([^']*)\)' due to \"TypeError: (.*?)\"",
-        "the function called here takes ({0}): {1}",
-    ),
-    (
-        r"reshape\(\) supports contiguous array only",
-        "an array can be reshaped only where its elements lie one after the other",
-    ),
+    (r"Cannot unify (.+) and (.+) for '(\w+)(?:\.\d+)*'",
+     "{2} is {0} on one path and {1} on another: it needs one type"),
+    (r">>> (?:npy_|nan)?(min|max)\(array\([^()]*\)\)$",
+     "Numba's CUDA target has no code for the {0} of a whole array: write a loop over it"),
+    (r"Untyped global name '(\w+)'.*type of <class '(?:\w+\.)*(\w+)'>",
+     "{0} is a {1}, which a kernel cannot use: it takes numbers, tuples and arrays"),
+    (r"Unknown attribute '(\w+)' of type array",
+     "an array has no attribute {0} in a kernel; it has shape, size, ndim and dtype"),
+    (r"Cannot bind 'args=.*' to signature '\(([^']*)\)' due to \"TypeError: (.*?)\"",
+     "the function called here takes ({0}): {1}"),
+    (r"reshape\(\) supports contiguous array only",
+     "an array can be reshaped only where its elements lie one after the other"),
     (r"Invalid use of getiter", "a number cannot be looped over: range(n) counts up to it"),
-    (
-        rf"Invalid use of {_NUMBER} with parameters",
-        "a number is called here as if it were a function: leave out the ()",
-    ),
-    (
-        r"Invalid use of (?:array|Uni|Tuple).* with parameters",
-        "an array or tuple is called here like a function: its elements are in [ ], not ( )",
-    ),
-    (
-        r">>> getitem\(type\(CUDADispatcher",
-        "a kernel cannot launch a kernel: only the host writes kernel[blocks, threads](...)",
-    ),
-    (
-        r">>> array\(.*, Function\(|>>> array\(.*, str\)",
-        "the dtype of an array in a kernel is a type such as numba.float32 or np.float32",
-    ),
-    (
-        r">>> array\(.*, class\(",
-        "the shape of shared.array and local.array must be a constant, known at compile time: "
-        "give what is computed or an argument a name outside of the kernel, such as TILE = 32",
-    ),
-    (
-        rf">>> (?:get|set)item\(({_NUMBER})\b",
-        "only arrays and tuples can be indexed, and this is {0}",
-    ),
-    (
-        r">>> setitem\((array\([^()]*\)), .*, (none|str|unicode_type|complex\d+)\)$",
-        "{1} cannot be stored in {0}",
-    ),
-    (
-        r"stubs\.atomic\.\w+'>\) found for signature:\s+>>> \w+\(array\((?:u?int|float)(?:8|16)\b",
-        "an atomic update takes elements of 32 or 64 bits, and these have fewer: use int32",
-    ),
-    (
-        r"\.(\w+) of (type \w+) is not aligned",
-        "the field {0} of {1} is not aligned, and a GPU reads no other: its place must be a "
-        "multiple of its size, make the records with np.dtype(..., align=True)",
-    ),
+    (rf"Invalid use of {_NUMBER} with parameters",
+     "a number is called here as if it were a function: leave out the ()"),
+    (r"Invalid use of (?:array|Uni|Tuple).* with parameters",
+     "an array or tuple is called here like a function: its elements are in [ ], not ( )"),
+    (r">>> getitem\(type\(CUDADispatcher",
+     "a kernel cannot launch a kernel: only the host writes kernel[blocks, threads](...)"),
+    (r">>> array\(.*, Function\(|>>> array\(.*, str\)",
+     "the dtype of an array in a kernel is a type such as numba.float32 or np.float32"),
+    (r">>> array\(.*, class\(",
+     "the shape of shared.array and local.array must be a constant, known at compile time: "
+     "give what is computed or an argument a name outside of the kernel, such as TILE = 32"),
+    (rf">>> (?:get|set)item\(({_NUMBER})\b",
+     "only arrays and tuples can be indexed, and this is {0}"),
+    (r">>> setitem\((array\([^()]*\)), .*, (none|str|unicode_type|complex\d+)\)$",
+     "{1} cannot be stored in {0}"),
+    (r"stubs\.atomic\.\w+'>\) found for signature:\s+>>> \w+\(array\((?:u?int|float)(?:8|16)\b",
+     "an atomic update takes elements of 32 or 64 bits, and these have fewer: use int32"),
+    (r"\.(\w+) of (type \w+) is not aligned",
+     "the field {0} of {1} is not aligned, and a GPU reads no other: its place must be a "
+     "multiple of its size, make the records with np.dtype(..., align=True)"),
     (r"failed to unpack", "one number cannot be taken apart into several"),
-    (
-        r">>> syncthreads_(\w+)\(bool\)",
-        "syncthreads_{0} takes a whole number, not a truth value: write int(...)",
-    ),
-    (
-        r">>> range\(.*(?:Uni)?Tuple",
-        "range() takes whole numbers, and this is a tuple: a.shape[0] is its first number",
-    ),
-    (
-        rf">>> i?(?:{'|'.join(_OPERATORS)})\(.*Dim3",
-        "cuda.threadIdx, blockIdx, blockDim and gridDim have three parts each: write .x",
-    ),
-    (
-        rf">>> i?(?:{'|'.join(_OPERATORS)})\((?:UniTuple.*|.*, UniTuple.*)\)$",
-        "several numbers stand where one is needed: x, y = cuda.grid(2) takes them apart, "
-        "a.shape[0] is the first of a.shape",
-    ),
-    (
-        r">>> (?:bool|not_)\(array\(",
-        ARRAY_TRUTH,
-    ),
-    (
-        r">>> (\w+)\(array\([^()]*\)\)$",
-        "{0}() takes a number, and this is a whole array: write a[i]",
-    ),
-    (
-        rf">>> (?!(?:get|set)item|i?(?:{'|'.join(_OPERATORS)})\()\w+\(.*\bFunction\(",
-        "a function stands where a number must: call it, with ()",
-    ),
-)
+    (r">>> syncthreads_(\w+)\(bool\)",
+     "syncthreads_{0} takes a whole number, not a truth value: write int(...)"),
+    (r">>> range\(.*(?:Uni)?Tuple",
+     "range() takes whole numbers, and this is a tuple: a.shape[0] is its first number"),
+    (rf">>> i?(?:{'|'.join(_OPERATORS)})\(.*Dim3",
+     "cuda.threadIdx, blockIdx, blockDim and gridDim have three parts each: write .x"),
+    (rf">>> i?(?:{'|'.join(_OPERATORS)})\((?:UniTuple.*|.*, UniTuple.*)\)$",
+     "several numbers stand where one is needed: x, y = cuda.grid(2) takes them apart, "
+     "a.shape[0] is the first of a.shape"),
+    (r">>> (?:bool|not_)\(array\(", ARRAY_TRUTH),
+    (r">>> (\w+)\(array\([^()]*\)\)$",
+     "{0}() takes a number, and this is a whole array: write a[i]"),
+    (rf">>> (?!(?:get|set)item|i?(?:{'|'.join(_OPERATORS)})\()\w+\(.*\bFunction\(",
+     "a function stands where a number must: call it, with ()"),
+)  # fmt: skip
 
 
 def _plain(text: str) -> str | None:

@@ -11,26 +11,14 @@ from typing import Any
 from simt.core.registry import intrinsics
 
 REFUSED: dict[type[ast.AST], str] = {
-    ast.List: "a list",
-    ast.ListComp: "a list comprehension",
-    ast.Dict: "a dict",
-    ast.DictComp: "a dict comprehension",
-    ast.Set: "a set",
-    ast.SetComp: "a set comprehension",
-    ast.GeneratorExp: "a generator expression",
-    ast.JoinedStr: "an f-string",
-    ast.Await: "await",
-    ast.Yield: "yield",
-    ast.YieldFrom: "yield from",
-    ast.Try: "try",
-    ast.TryStar: "try",
-    ast.Match: "a match on the parts of sequences, mappings or objects",
-    ast.With: "with",
-    ast.ClassDef: "a class",
-    ast.AsyncFunctionDef: "an async function",
-    ast.Import: "an import",
+    ast.List: "a list", ast.ListComp: "a list comprehension", ast.Dict: "a dict",
+    ast.DictComp: "a dict comprehension", ast.Set: "a set", ast.SetComp: "a set comprehension",
+    ast.GeneratorExp: "a generator expression", ast.JoinedStr: "an f-string", ast.Await: "await",
+    ast.Yield: "yield", ast.YieldFrom: "yield from", ast.Try: "try", ast.TryStar: "try",
+    ast.Match: "a match on the parts of sequences, mappings or objects", ast.With: "with",
+    ast.ClassDef: "a class", ast.AsyncFunctionDef: "an async function", ast.Import: "an import",
     ast.ImportFrom: "an import",
-}
+}  # fmt: skip
 ALTERNATIVES: dict[type[ast.AST], str] = {
     ast.Try: "it catches no exception, test with if before",
     ast.TryStar: "it catches no exception, test with if before",

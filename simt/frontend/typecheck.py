@@ -34,15 +34,9 @@ from simt.frontend.numba_errors import NEW_ARRAY, no_code, reason
 from simt.machine.views import packed
 
 __all__ = [
-    "argument_types",
-    "declare",
-    "device_types",
-    "give_up",
-    "numba_type",
-    "unasked",
-    "variable_types",
-    "verdict",
-]
+    "argument_types", "declare", "device_types", "give_up", "numba_type", "unasked",
+    "variable_types", "verdict",
+]  # fmt: skip
 
 UNCHECKED = (
     "Numba is not installed here: nobody says whether a GPU would take this kernel, and the SIMT "

@@ -231,14 +231,6 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "DeviceNDArray",
-    "In",
-    "InOut",
-    "MappedNDArray",
-    "Out",
-    "Reduce",
-    "guvectorize",
-    "jit",
-    "vectorize",
-    *[name for name in globals() if not name.startswith("_")],
-]
+    "DeviceNDArray", "In", "InOut", "MappedNDArray", "Out", "Reduce", "guvectorize", "jit",
+    "vectorize", *[name for name in globals() if not name.startswith("_")],
+]  # fmt: skip

@@ -22,16 +22,9 @@ from simt.host.dispatcher import Kernel
 from simt.wording import shown
 
 __all__ = [
-    "THREADS",
-    "check_options",
-    "device_function",
-    "kernel_from",
-    "on_device",
-    "operand",
-    "parameters",
-    "result_type",
-    "signatures",
-]
+    "THREADS", "check_options", "device_function", "kernel_from", "on_device", "operand",
+    "parameters", "result_type", "signatures",
+]  # fmt: skip
 
 THREADS = 128
 _IDENTITIES = (None, 0, 1, "reorderable")

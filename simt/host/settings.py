@@ -13,17 +13,9 @@ from simt.errors import BadInput
 from simt.wording import shown
 
 __all__ = [
-    "block_order",
-    "checking",
-    "current_seed",
-    "keep_going",
-    "keeps_going",
-    "listeners",
-    "listening",
-    "replacing",
-    "set_replacing",
-    "unchecked",
-]
+    "block_order", "checking", "current_seed", "keep_going", "keeps_going", "listeners",
+    "listening", "replacing", "set_replacing", "unchecked",
+]  # fmt: skip
 
 T = TypeVar("T")
 _checked: ContextVar[bool] = ContextVar("simt_checked", default=True)

@@ -21,15 +21,8 @@ from simt.intrinsics.elementwise import over_elements
 from simt.machine.machine import Machine
 
 __all__ = [
-    "complex_of",
-    "compute",
-    "elementwise",
-    "larger",
-    "magnitude",
-    "named",
-    "smaller",
-    "ufunc_loop",
-]
+    "complex_of", "compute", "elementwise", "larger", "magnitude", "named", "smaller", "ufunc_loop",
+]  # fmt: skip
 
 _ONE = "l>d L>d f>f d>d"
 _HALF = _ONE + " e>e"

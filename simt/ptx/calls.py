@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from simt.core.masks import EMPTY, Mask, split, union
+from simt.core.memory import Allocation
 from simt.ptx.lanes import WarpOperations
 from simt.ptx.parse import function_address
 from simt.ptx.program import PtxProgram
@@ -27,6 +28,7 @@ class FunctionCalls(WarpOperations):
         self.depth = 0
         self.params: list[dict[str, dict[int, Any]]] = []  # of each call
         self.codes: dict[str, Code] = {}
+        self.places: dict[str, Allocation] = {}  # of parameters whose address is taken
 
     def run(self, code: Code) -> None:
         """Carries a function out for the active threads, until all have come to its end."""
@@ -114,6 +116,16 @@ class FunctionCalls(WarpOperations):
             return value.view(dtype)
         bits = value.view(f"u{value.dtype.itemsize}")
         return bits.astype(f"u{dtype.itemsize}").view(dtype)
+
+    def place_of(self, name: str) -> Lanes:
+        """The address of a parameter of the kernel, which lies in constant memory."""
+        if name not in self.places:
+            data = np.frombuffer(self._values[name], np.uint8)
+            allocation = self.places[name] = Allocation("const", data)
+            allocation.readonly = True
+            self.tables["const"][allocation.address >> 40] = allocation
+            self.names[allocation.number] = self.source.parameters[[*self._values].index(name)]
+        return np.array([[self.places[name].address]], np.uint64)
 
     def _part(self, parts: dict[int, Any], offset: int, dtype: np.dtype[Any]) -> Lanes:
         """A part of a wider value that was handed over, or something wider than its parts."""

@@ -7,32 +7,12 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "absolute_difference",
-    "bit_field_extract",
-    "bit_field_insert",
-    "bit_mask",
-    "count_bits",
-    "divide",
-    "dot_of_bytes",
-    "dot_of_halves",
-    "funnel",
-    "high_half",
-    "highest_bit",
-    "leading_zeros",
-    "lookup",
-    "packed_limited",
-    "permuted",
-    "product_of_24_bits",
-    "quotient",
-    "remainder",
-    "reversed_bits",
-    "saturated_sum",
-    "shift_left",
-    "shift_right",
-    "shift_to_highest",
-    "wide",
-    "with_carry",
-]
+    "absolute_difference", "bit_field_extract", "bit_field_insert", "bit_mask", "count_bits",
+    "divide", "dot_of_bytes", "dot_of_halves", "funnel", "high_half", "highest_bit",
+    "leading_zeros", "lookup", "packed_limited", "permuted", "product_of_24_bits", "quotient",
+    "remainder", "reversed_bits", "saturated_sum", "shift_left", "shift_right", "shift_to_highest",
+    "wide", "with_carry",
+]  # fmt: skip
 
 Array = Any  # of NumPy
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -207,9 +210,7 @@ class WarpOperations(Mbarriers):
             machine: Any = self
             sync.GridGroup().kernel_sync(machine)
         elif name not in INTRINSIC_HANDLES:
-            launches = name.startswith("__cudaCDP2")
-            what = "a kernel that launches another" if launches else f"a call of {name}"
-            raise not_covered(what, self.here())
+            raise not_covered(f"a call of {name}", self.here())
         for result in results:
             params[result] = answer
 
@@ -243,6 +244,18 @@ class WarpOperations(Mbarriers):
                 message = f"{self.text(who[0])} frees {address:#x}, where malloc has given nothing"
                 raise self.stop("out-of-bounds", message, *who)
 
+    def _string(self, lane: int, address: int) -> str:
+        """The string at an address, which may be in the thread's own memory."""
+        with suppress(KeyError):
+            return text_at(self.tables, address)
+        before, text, where = self.mask, bytearray(), np.array([[address]], np.uint64)
+        self.mask = (np.arange(self.blocks * self.threads) == lane).reshape(self.blocks, -1)
+        while not text.endswith(b"\0"):
+            byte = self.rely(self.load("generic", where, len(text), np.dtype(np.uint8), 1))
+            text.append(self.spread(byte).ravel()[lane])
+        self.mask = before
+        return text[:-1].decode(errors="replace")
+
     def _print(self, form: Lanes, arguments: Lanes) -> None:
         """C's printf, thread by thread."""
         if self.mask is EMPTY:
@@ -260,7 +273,8 @@ class WarpOperations(Mbarriers):
                     loaded = self.rely(self.load("generic", arguments, offset, dtype, 1))
                     values.append(self.spread(loaded).ravel())
             for lane in self.lanes(here).tolist():
-                print(formatted(pieces, [int(v[lane]) for v in values], self.tables), end="")
+                bits = [int(v[lane]) for v in values]
+                print(formatted(pieces, bits, partial(self._string, lane)), end="")
         self.mask = before
 
     def _fail(self, params: dict[str, dict[int, Any]], arguments: list[str]) -> None:
@@ -274,7 +288,7 @@ class WarpOperations(Mbarriers):
 
 
 def text_at(tables: dict[str, dict[int, Allocation]], address: int) -> str:
-    """The string at an address."""
+    """The string at an address of global or constant memory; KeyError if it is another."""
     allocation = tables["global"].get(address >> 40) or tables["const"][address >> 40]
     start = address & ((1 << 40) - 1)
     return bytes(allocation.data[start:]).split(b"\0")[0].decode(errors="replace")
@@ -295,8 +309,10 @@ def conversions(text: str) -> list[tuple[str, str, int, int]]:
     return pieces
 
 
-def formatted(pieces: list[tuple[str, str, int, int]], values: list[int], tables: Any) -> str:
-    """What printf makes of a format and the bits of its values."""
+def formatted(
+    pieces: list[tuple[str, str, int, int]], values: list[int], text: Callable[[int], str]
+) -> str:
+    """What printf makes of a format and the bits of its values; `text` is at an address."""
     out, rest = [], iter(values)
     for literal, form, _, size in pieces:
         out.append(literal)
@@ -307,7 +323,7 @@ def formatted(pieces: list[tuple[str, str, int, int]], values: list[int], tables
         if kind in "fFeEgGaA":
             out.append(plain % struct.unpack("<d", struct.pack("<q", bits)))
         elif kind == "s":
-            out.append(plain % text_at(tables, bits))
+            out.append(plain % text(bits))
         elif kind == "p":
             out.append(hex(bits))
         elif kind == "c":

@@ -17,7 +17,7 @@ from simt.core.masks import EMPTY, DivergentExits, Mask, split, union
 from simt.core.memory import Allocation
 from simt.core.source import LINE_BITS
 from simt.machine.control_flow import waiting
-from simt.ptx.calls import FunctionCalls
+from simt.ptx.child_grids import DeviceRuntime
 from simt.ptx.flow import END
 from simt.ptx.program import PtxProgram
 from simt.ptx.textures import TextureAccess
@@ -30,7 +30,7 @@ STALLED = 16  # stands for a barrier, beyond those that have numbers
 WATCH_INTERVAL, FIRST_WATCH = 512, 16  # loop iterations between two watches, before the first
 
 
-class PtxMachine(FunctionCalls, TextureAccess):
+class PtxMachine(DeviceRuntime, TextureAccess):
     """Executes one chunk of blocks."""
 
     STEPS = "steps"

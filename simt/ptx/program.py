@@ -95,6 +95,20 @@ class Memory:
                 self.allocations[array.name].data[at : at + 8] = np.frombuffer(pointer, np.uint8)
 
 
+@dataclass
+class ChildGrid:
+    """A grid that a thread has launched; without a kernel a copy: target, source, bytes.
+
+    Or, with two numbers, the condition of a graph and its value from now on.
+    """
+
+    kernel: str
+    shape: list[int]  # grid, block, bytes of dynamic shared memory
+    arguments: list[bytes]
+    line: int | None  # of the launch
+    last: bool = False  # after everything else that its parent has launched
+
+
 class PtxProgram:
     """One kernel of a PTX text; what `simt.machine.execution.launch` runs."""
 
@@ -102,6 +116,7 @@ class PtxProgram:
     makes_arrays = may_wait = True
     reinterprets = True
     most_shared = MAX_SHARED  # bytes of a block
+    launched: list[ChildGrid] | None = None  # by its threads, where somebody carries it out
 
     def __init__(
         self,
@@ -249,6 +264,8 @@ class PtxProgram:
     def kernel(self, *, counting: bool) -> Any:
         """What carries the kernel out: `run(machine, *values)`."""
         codes = self.codes(counting=counting)
+        if self.launched:  # by an attempt before this one
+            self.launched.clear()
 
         def run(machine: Any, *values: Any) -> None:
             machine.start(codes, self.parameters(values), self.launch_memory(values))
@@ -286,7 +303,7 @@ class PtxProgram:
     def _stored_parameters(self) -> set[str]:
         """The parameters through which the kernel may write."""
         parameters: set[int] = set()
-        if len(self.used) > 1:
+        if len(self.used) > 1 or "__cudaCDP2LaunchDeviceV2" in self._operand_words:
             return set(self.source.parameters)
         reach = _provenance(self.function)
         for i in self.function.instructions:

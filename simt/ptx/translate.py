@@ -32,17 +32,8 @@ SPECIAL = re.compile(
 )
 # they write no register
 NO_RESULT = (
-    *ENDS,
-    "st",
-    "red",
-    "membar",
-    "fence",
-    "nanosleep",
-    "cp",
-    "sust",
-    "prefetch",
-    "prefetchu",
-)
+    *ENDS, "st", "red", "membar", "fence", "nanosleep", "cp", "sust", "prefetch", "prefetchu",
+)  # fmt: skip
 GEOMETRIES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2, "cube": 3, "acube": 3}  # coordinates
 UNSIGNED = {0: "pred", 8: "u8", 16: "u16", 32: "u32", 64: "u64"}
 TYPE_OF_PAIR = {"e4m3x2": "u16", "e5m2x2": "u16"}
@@ -339,6 +330,8 @@ class _Translator(TensorCores, MbarrierInstructions):
             return _viewed(f"v{self._number(operand)}", self._homes.get(operand, kind), kind)
         if SPECIAL.fullmatch(operand):
             return _viewed(f"m.special({operand!r})", "u64" if "64" in operand else "u32", kind)
+        if self._function.entry and any(p.name == operand for p in self._function.params):
+            return _viewed(f"m.place_of({operand!r})", "u64", kind)
         address = self._symbols(operand)
         if address is not None:
             return self._constant(np.uint64(address % (1 << 64)).astype(TYPES[kind]), kind)
@@ -371,6 +364,9 @@ class _Translator(TensorCores, MbarrierInstructions):
         if not match:
             raise not_covered(f"the address {operand}")
         return self.raw(match[1]), int(match[2] or "0", 0)
+
+    def _at_register(self, operand: str) -> bool:
+        return is_register(self._function, re.split(r"[\[\]+ ]", operand)[1])
 
     def _space_at(self, i: Instruction, operand: str) -> str:
         """The memory that an instruction reaches; a variable's name says it too."""
@@ -538,10 +534,10 @@ class _Translator(TensorCores, MbarrierInstructions):
     def _do_ld(self, i: Instruction) -> None:
         kind, registers = i.op[-1], names(i.operands[0])
         space = space_of(i)
-        if space == "param":
+        if space == "param" and not self._at_register(i.operands[1]):
             self._load_param(i, registers, kind)
             return
-        space = self._space_at(i, i.operands[1])
+        space = "generic" if space == "param" else self._space_at(i, i.operands[1])
         address, offset = self.address(i.operands[1])
         dtype, size = self._type(kind), np.dtype(TYPES[kind]).itemsize
         flag = "volatile" in i.op and all(
@@ -564,7 +560,7 @@ class _Translator(TensorCores, MbarrierInstructions):
 
     def _load_param(self, i: Instruction, registers: list[str], kind: str) -> None:
         match = re.fullmatch(r"\[(%?[\w$]+)(?:\+(-?\d+))?\]", i.operands[1])
-        if not match or is_register(self._function, match[1]):
+        if not match:
             raise not_covered(f"the address {i.operands[1]}", i.line)
         offset, size = int(match[2] or 0), np.dtype(TYPES[kind]).itemsize
         for k, register in enumerate(registers):

@@ -190,15 +190,9 @@ def make_report(
         else:
             elsewhere.setdefault(f"{where.name}:{line}", Counts()).add(counts)
     return Report(
-        kernel=source.name,
-        grid=grid,
-        block=block,
-        findings=result.findings,
-        totals=totals,
-        lines=Lines(sorted(lines.items())),
+        kernel=source.name, grid=grid, block=block, findings=result.findings, totals=totals,
+        lines=Lines(sorted(lines.items())), source=source.lines, elsewhere=elsewhere,
         arrays=dict(counters.arrays) if counters else {},
-        source=source.lines,
-        elsewhere=elsewhere,
         steps=recorder.finish() if counters and recorder else None,
         shares=counters.balance.shares() if counters else Shares(),
-    )
+    )  # fmt: skip

@@ -104,10 +104,6 @@ class AccessRanges(Observer):
     def __init__(self) -> None:
         self._tables: dict[tuple[Allocation, str], tuple[str, int, Array]] = {}
 
-    def restart(self) -> None:
-        """Forgets what the first attempt has touched."""
-        self._tables.clear()
-
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
         """Notes the elements of an access."""
         if view.space not in ("global", "const"):

@@ -75,12 +75,11 @@ class ArrayCalls(State):
             raise ApiError("cudaErrorInvalidResourceHandle", f"{what} is given for a CUDA array")
         return array
 
-    def do_free_array(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_free_array(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaFreeArray`: it waits for all work before."""
         if values[0]:
             self.queue.synchronize()
             self.memory.free(self._array(values[0]).piece, line)
-        return Answer()
 
     def do_array_info(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """The extent, the format and the flags of an array."""
@@ -171,11 +170,10 @@ class ArrayCalls(State):
         self.memory.textures[handle] = thing
         return Answer(handle)
 
-    def do_no_object(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_no_object(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """The end of a texture or surface object."""
         if self.memory.textures.pop(values[0], None) is None:
             raise ApiError("cudaErrorInvalidValue", f"there is no object {values[0]:#x} to destroy")
-        return Answer()
 
 
 def _check_channels(channels: tuple[int, ...]) -> None:

@@ -143,6 +143,7 @@ class DeviceCode:
         self.modules: list[Unit] = []
         self.functions: dict[int, tuple[Unit, str]] = {}  # by what stands for it
         self.shadows: dict[int, Variable] = {}
+        self.conditions: dict[int, int] = {}  # of graphs, which kernels set
         self.shapes: dict[str, tuple[int, ...]] = shapes(source.text(0))
         self._kernels: dict[tuple[int, bool], DeviceKernel] = {}
 
@@ -181,6 +182,11 @@ class DeviceCode:
                 )
             self._kernels[key] = self._made(*self.functions[number], together=together)
         return self._kernels[key]
+
+    def launched(self, module: Module, symbol: str) -> DeviceKernel:
+        """A kernel of some code that another kernel of it launches."""
+        named = (n for n, f in self.functions.items() if f[1] == symbol and f[0].module is module)
+        return self.kernel(next(named), together=False)
 
     def _made(self, unit: Unit, symbol: str, *, together: bool) -> DeviceKernel:
         module, memory = unit.module, unit.memory

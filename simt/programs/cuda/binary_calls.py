@@ -22,18 +22,16 @@ class BinaryCalls(State):
         """The device code of a translation unit, which may be linked with that of others."""
         return Answer(self.code.add(payload, values[0]))
 
-    def do_function(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_function(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """A kernel's name, and the address of the host's function that stands for it."""
         module, address, *_ = values
         self.code.functions[address] = self.code.modules[module - 1], payload.decode()
-        return Answer()
 
-    def do_device_variable(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_device_variable(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """A device's variable, and the address of the host's that stands for it."""
         module, shadow, size, *_ = values
         unit = self.code.modules[module - 1]
         self.code.shadows[shadow] = Variable(unit, payload.decode(), size)
-        return Answer()
 
     def do_module(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cuModuleLoadData`: a module, which may be linked with others."""
@@ -59,12 +57,11 @@ class BinaryCalls(State):
             )
         return Answer(found.address, struct.pack("<Q", len(found.data)))
 
-    def do_managed(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_managed(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """A `__managed__` variable, for which there is memory by now."""
         piece = self.memory.at(values[1])
         if piece is not None:
             self.code.modules[values[0] - 1].manage(payload.decode(), piece)
-        return Answer()
 
     def do_symbol(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """The address of a variable on the device."""

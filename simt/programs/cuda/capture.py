@@ -69,6 +69,11 @@ class CaptureCalls(GraphCalls):
             request = Request("graph_child", line, values, b"")
         elif name in HANDLE_AT:
             child, request = None, self.checked(request)
+        elif name == "malloc_async":
+            child, made = None, self.do_graph_memory(line, values, b"").value
+            request = Request("graph_alloc", line, (made, *values[1:]), b"")
+        elif name == "free_async":
+            child, request = None, Request("graph_free", line, values, b"")
         else:
             raise self._spoiled(
                 capture, "cudaErrorStreamCaptureUnsupported",
@@ -78,7 +83,7 @@ class CaptureCalls(GraphCalls):
         node = capture.graph.add([request], capture.tails[handle])
         node.child = child
         capture.tails[handle] = [node]
-        return Answer(3 if name == "callback" else 0)
+        return Answer(made if name == "malloc_async" else 3 if name == "callback" else 0)
 
     def _spoiled(self, capture: _Capture, name: str, why: str) -> ApiError:
         """The error of a call that ends a capture."""
@@ -113,7 +118,7 @@ class CaptureCalls(GraphCalls):
         tail += [n for n in nodes if n not in tail]
         return Answer()
 
-    def do_capture_begin(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_capture_begin(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaStreamBeginCapture`, into a graph and after some of its nodes if one is given."""
         handle, mode, graph = values[:3]
         self._stream(handle)
@@ -123,7 +128,14 @@ class CaptureCalls(GraphCalls):
         capture = _Capture(self._graph(graph) if graph else Graph(), handle, mode, line)
         capture.tails[handle] = self._nodes(payload)
         self._captures[handle] = capture
-        return Answer()
+
+    def do_capture_after(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
+        """`cudaStreamUpdateCaptureDependencies`: the nodes that the next one comes after."""
+        capture = self._captures.get(values[0])
+        if capture is None:
+            raise ApiError("cudaErrorIllegalState", "the stream is not captured")
+        tails = capture.tails[values[0]] if values[1] == 0 else []
+        capture.tails[values[0]] = tails + self._nodes(payload)
 
     def do_capture_end(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaStreamEndCapture`: the graph."""

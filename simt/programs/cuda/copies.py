@@ -74,9 +74,13 @@ class CopyCalls(State):
         answer = self.do_malloc(line, values, payload)
         block = self.memory.at(answer.value)
         if block is not None:
-            part = _Part(block, 0, block.size, True)
-            self._issue("allocate", stream, "cudaMallocAsync", [part], nothing)
+            self.taken(block, stream)
         return answer
+
+    def taken(self, block: Piece, stream: CudaStream) -> None:
+        """Memory is there from this point of a stream on."""
+        part = _Part(block, 0, block.size, True)
+        self._issue("allocate", stream, "cudaMallocAsync", [part], nothing)
 
     def do_malloc_managed(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMallocManaged(size)`."""
@@ -109,16 +113,15 @@ class CopyCalls(State):
         self._given_back(block, line)
         return Answer(max(block.size, 1) if block.shared else 0)
 
-    def do_free_async(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_free_async(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaFreeAsync(pointer, stream)`: nobody has it from this point of the stream on."""
         stream = self._stream(values[1])
         if values[0] == 0:
-            return Answer()
+            return
         block = self._piece_at("cudaFreeAsync", ("device",), values[0])
         part = _Part(block, 0, block.size, True)
         self._issue("free", stream, "cudaFreeAsync", [part], nothing)
         self._given_back(block, line)
-        return Answer()
 
     def _given_back(self, block: Piece, line: int) -> None:
         self.memory.free(block, line)
@@ -283,12 +286,12 @@ class CopyCalls(State):
             f"{values[2]:,}",
         )
 
-    def do_memset(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_memset(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaMemset(pointer, value, size)`."""
         pointer, value, size, handle, asynchronous, element = values[:6]
         stream = self._stream(handle)
         if not size:
-            return Answer()
+            return
         block = self.memory.at(pointer)
         if block is None or pointer - block.address + size > block.size:
             what = self.memory.of_pointer(pointer)
@@ -297,7 +300,6 @@ class CopyCalls(State):
         content = np.full(size // unit, value & ((1 << 8 * unit) - 1), f"u{unit}").view(np.uint8)
         start, waits = pointer - block.address, block.shared and not asynchronous
         self._put("set", "cudaMemset", stream, block, start, content, waits=waits)
-        return Answer()
 
     def do_pointer(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """The `cudaMemoryType` of what an address lies in."""

@@ -16,11 +16,9 @@ ERRORS = {
 _NUMBERS = {name: number for number, (name, _) in ERRORS.items()}
 # what a finding that ends a kernel is on a GPU; any other is an unspecified failure
 _OF_KERNELS = {
-    "out-of-bounds": "cudaErrorIllegalAddress",
-    "misaligned": "cudaErrorMisalignedAddress",
-    "exception": "cudaErrorAssert",
-    "no-progress": "cudaErrorLaunchTimeout",
-}
+    "out-of-bounds": "cudaErrorIllegalAddress", "misaligned": "cudaErrorMisalignedAddress",
+    "exception": "cudaErrorAssert", "no-progress": "cudaErrorLaunchTimeout",
+}  # fmt: skip
 
 
 def number_of(name: str) -> int:

@@ -21,12 +21,16 @@ from simt.programs.cuda.work import LaunchCalls
 
 REQUEST = struct.Struct("<16sq8QQ")
 # where a request that may be recorded has its stream, and the cudaGraphNodeType of what it becomes
-HANDLE_AT = {"launch": 6, "memcpy": 4, "memset": 3, "callback": 0, "wait_event": 1, "record": 1}
+HANDLE_AT = {
+    "launch": 6, "memcpy": 4, "memset": 3, "callback": 0, "wait_event": 1, "record": 1,
+    "graph_alloc": 1, "graph_free": 1,
+}  # fmt: skip
 KINDS = {
     "launch": 0, "memcpy": 1, "memset": 2, "callback": 3, "graph_child": 4, "graph_empty": 5,
-    "wait_event": 6, "record": 7,
+    "wait_event": 6, "record": 7, "graph_alloc": 10, "graph_free": 11, "graph_if": 13,
 }  # fmt: skip
 TOPOLOGY, TYPE = 2, 3  # why an update fails, as a cudaGraphExecUpdateResult
+WHILE, SWITCH = 1, 2  # of cudaGraphConditionalNodeType, beside a plain choice
 ASKS_BYTES, CALLS = 1, 2  # what a launch wants of the program before it goes on
 Steps = Generator[Answer, bytes, None]
 T = TypeVar("T")
@@ -49,6 +53,7 @@ class Node:
     requests: list[Request]
     after: list[Node] = field(default_factory=list)
     child: Graph | None = None
+    bodies: list[Graph] = field(default_factory=list)  # of which a condition chooses
     copies: list[Node] = field(default_factory=list)  # of it, in clones
 
     @property
@@ -75,6 +80,7 @@ class Graph:
         for node in self.nodes:
             same = copies[node] = made.add(list(node.requests), [])
             same.child = node.child and node.child.clone()
+            same.bodies = [body.clone() for body in node.bodies]
             node.copies.append(same)
         for node, same in copies.items():
             same.after = [copies[other] for other in node.after]
@@ -172,6 +178,8 @@ class GraphCalls(CopyCalls, LaunchCalls):
         node = graph.add([request], after)
         if request.name == "graph_child":
             node.child = self._graph(request.values[0]).clone()
+        elif request.name == "graph_if":
+            node.bodies = [Graph() for _ in range(request.values[2])]
         return Answer(self._handle_of(node))
 
     def do_graph_set(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -211,7 +219,7 @@ class GraphCalls(CopyCalls, LaunchCalls):
             waiting += found.copies
         raise ApiError("cudaErrorInvalidValue", "the node is none of this graph's")
 
-    def do_graph_edges(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_graph_edges(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaGraphAddDependencies`, or `cudaGraphRemoveDependencies`: from and to in turn."""
         nodes = self._nodes(payload)
         for first, second in zip(nodes[::2], nodes[1::2], strict=True):
@@ -219,7 +227,6 @@ class GraphCalls(CopyCalls, LaunchCalls):
                 second.after.remove(first)
             else:
                 second.after.append(first)
-        return Answer()
 
     def do_graph_find(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaGraphNodeFindInClone`."""
@@ -243,10 +250,12 @@ class GraphCalls(CopyCalls, LaunchCalls):
         return Answer(len(handles), struct.pack(f"<{len(handles)}Q", *handles))
 
     def do_graph_node(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """The kind of a node, or the graph that it is."""
+        """The kind of a node, the graph that it is, or one of those that it has, from 2 on."""
         node = self._node(values[0])
         if values[1] == 0:
             return Answer(node.kind)
+        if values[1] > 1:
+            return Answer(self._handle_of(node.bodies[values[1] - 2]))
         if node.child is None:
             raise ApiError("cudaErrorInvalidValue", "the node is no graph")
         return Answer(self._handle_of(node.child))
@@ -258,7 +267,7 @@ class GraphCalls(CopyCalls, LaunchCalls):
             raise ApiError("cudaErrorInvalidValue", "the node launches no kernel")
         return Answer(0, struct.pack("<8Q", *numbers) + arguments)
 
-    def do_graph_destroy(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_graph_destroy(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaGraphDestroy`, `cudaGraphExecDestroy` or `cudaGraphDestroyNode`."""
         thing = self._thing(values[0], (Graph, _Launchable, Node)[values[1]], "such thing")
         if isinstance(thing, Node):
@@ -266,7 +275,37 @@ class GraphCalls(CopyCalls, LaunchCalls):
             for node in thing.graph.nodes:
                 node.after = [d for d in node.after if d is not thing]
         del self._things[values[0]]
-        return Answer()
+
+    def do_graph_handle(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaGraphConditionalHandleCreate`: a condition, and its value at each launch if any."""
+        handle = next(self._handles)
+        self.code.conditions[handle] = values[0]
+        if values[1]:
+            self._defaults[handle] = values[0]
+        return Answer(handle)
+
+    def do_graph_memory(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """Memory that a node of a graph takes: its address now, its bytes at each launch."""
+        piece = self.memory.take(values[0], line)
+        self._graph_memory[piece.address] = piece
+        self.memory.free(piece, line)
+        return Answer(piece.address)
+
+    def do_graph_alloc(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
+        """The memory of a graph is there from this point of a stream on."""
+        piece = self._graph_memory[values[0]]
+        if self.memory.at(piece.address) is piece:
+            raise ApiError("cudaErrorInvalidValue", "memory of its last launch was not freed")
+        self.memory.keep(piece)
+        self.taken(piece, self._stream(values[1]))
+
+    def do_graph_used(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The bytes that graphs have taken and nobody has freed."""
+        return Answer(sum(p.size for p in self._graph_memory.values() if not p.freed))
+
+    def do_graph_free(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
+        """Nobody has the memory from this point on."""
+        self.do_free_async(line, values, payload)
 
     # --- launching
 
@@ -285,9 +324,10 @@ class GraphCalls(CopyCalls, LaunchCalls):
 
     def do_graph_launch(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaGraphLaunch`: all is put on the queue, or up to where the program has to act."""
-        number = next(self._handles)
+        number, launched = next(self._handles), self._executable(values[0])
         self._stream(values[1])
-        self._launching[number] = self._steps(self._executable(values[0]), values[1])
+        self.code.conditions.update(self._defaults)
+        self._launching[number] = self._steps(launched, values[1])
         return self._go_on(number, None)
 
     def do_graph_go_on(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -330,9 +370,22 @@ class GraphCalls(CopyCalls, LaunchCalls):
                 self._order(handles[branch], waits)
             for request in node.requests:
                 yield from self._perform(request, handles[branch])
+            yield from self._choose(node, handles[branch])
             if node in crossing:
                 ends[node] = self._order(handles[branch], [])
         launched.last = self._order(handle, [ends[n] for n in tails[1:] if n is not None])
+
+    def _choose(self, node: Node, handle: int) -> Steps:
+        """Puts the graph on a stream that a node's condition chooses, as long as it does."""
+        bodies = node.bodies
+        while bodies:
+            key, kind = node.requests[0].values[:2]
+            self.queue.progress(self._order(handle, []))  # what comes before may set it
+            value = self.code.conditions[key]
+            number = value if kind == SWITCH else 0 if value else 1
+            for body in node.bodies[number : number + 1]:
+                yield from self._steps(_Launchable(body), handle)
+            bodies = bodies if kind == WHILE and value else []
 
     def _order(self, handle: int, after: Iterable[Task | None]) -> Task:
         tasks = [task for task in after if task is not None and not task.seen]

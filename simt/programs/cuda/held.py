@@ -28,6 +28,7 @@ class Use(NamedTuple):
     stop: int
     writes: bool
     what: str  # the work, in words
+    atomic: bool = False
 
 
 class _Work:
@@ -49,9 +50,9 @@ class _Work:
                 use = pieces.get(id(access.memory))
                 if use is not None:
                     ranges = access.ranges - use.piece.allocation.device_pointer
-                    writes = access.kind != "load"
+                    writes, atomic = access.kind != "load", access.kind == "atomic"
                     self._exact += [
-                        use._replace(start=low, stop=high, writes=writes)
+                        use._replace(start=low, stop=high, writes=writes, atomic=atomic)
                         for low, high in ranges.tolist()
                     ]
         return self._exact
@@ -79,20 +80,24 @@ class ProtectedPages:
         viewer = self.viewer
         return [w for w in self._works if viewer is None or not w.task.before(viewer)]
 
-    def use(self, piece: Piece, address: int, *, writes: bool) -> tuple[Use, Task | None] | None:
+    def use(
+        self, piece: Piece, address: int, *, writes: bool, atomic: bool
+    ) -> tuple[Use, Task | None] | None:
         """The pending work that an access of the host at an address conflicts with.
 
         With it comes a kernel of which only its run can tell whether it touches the address, if
-        the host may know that it does not: it has waited for other work since.
+        the host may know that it does not: it has waited for other work since. Or whether that
+        is `atomic`, as the host's access is.
         """
         at = address - piece.address
         conflicts: list[tuple[Use, Task | None]] = []
         for work in self._pending():
             task = work.task
-            unclear = work.passed and not task.done and task.operation.kind == "kernel"
+            unclear = (work.passed or atomic) and not task.done
+            unclear = unclear and task.operation.kind == "kernel"
             for use in work.now():
                 inside = use.piece is piece and use.start <= at < use.stop
-                if inside and (use.writes or writes):
+                if inside and (use.writes or writes) and not (atomic and use.atomic):
                     conflicts.append((use, task if unclear else None))
         return max(conflicts, key=lambda c: (c[1] is None, c[0].writes), default=None)
 

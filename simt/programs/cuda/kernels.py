@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from simt.core.findings import Finding
 from simt.core.limits import MAX_SHARED
 from simt.core.memory import View
 from simt.cpp.wording import in_words
@@ -18,12 +19,15 @@ from simt.host.arguments import LaunchArguments
 from simt.host.work.prepared import Outcome
 from simt.host.work.ptx import PreparedPtx
 from simt.observers.observer import Observer
-from simt.programs.cuda.memory import DeviceMemory, Piece
-from simt.ptx.program import PtxProgram
+from simt.programs.cuda.memory import DeviceMemory, Piece, written
+from simt.ptx.parse import Module
+from simt.ptx.program import ChildGrid, PtxProgram
 from simt.ptx.textures import Texels, Texture
+from simt.report.report import Report
 
 Triple = tuple[int, int, int]
 BYTES = np.dtype(np.uint8)
+MAX_DEPTH = 24  # of grids that threads launch
 
 
 @dataclass
@@ -43,6 +47,10 @@ class Code(Protocol):
 
     memory: DeviceMemory
     shapes: dict[str, tuple[int, ...]]
+    conditions: dict[int, int]
+
+    def launched(self, module: Module, symbol: str) -> DeviceKernel:
+        """A kernel of some code that another kernel of it launches."""
 
 
 class DeviceKernel:
@@ -124,12 +132,6 @@ class DeviceKernel:
             for i in f.instructions
         )
 
-    def prepare(
-        self, grid: Triple, block: Triple, arguments: Sequence[bytes], shared: int, *, xray: bool
-    ) -> PreparedKernel:
-        """A launch with its arguments taken."""
-        return PreparedKernel(self, grid, block, arguments, shared, xray=xray)
-
 
 class PreparedKernel(PreparedPtx):
     """A launch of a program's kernel: its arguments, and what it has printed."""
@@ -138,11 +140,14 @@ class PreparedKernel(PreparedPtx):
         self, kernel: DeviceKernel, grid: Triple, block: Triple, arguments: Sequence[bytes],
         shared: int, *, xray: bool,
     ) -> None:  # fmt: skip
-        self.arguments, self.printed = Arguments(()), ""
+        self.kernel, self.arguments, self.printed = kernel, Arguments(()), ""
+        # with what its threads have launched: each launch, and what came of it
+        self.family: list[tuple[PreparedKernel, Report, Finding | None]] = []
 
         def take() -> tuple[PtxProgram, LaunchArguments, tuple[Any, ...]]:
             marshalled = self.arguments = kernel.marshal(arguments)
             program = copy(kernel.program)  # what it reaches is this launch's own
+            program.launched = []
             program.most_shared = kernel.most_shared
             program.reached = {name: b.allocation for name, b in marshalled.others.items()}
             program.fetched = {name: b.allocation for name, b in marshalled.fetched.items()}
@@ -160,5 +165,47 @@ class PreparedKernel(PreparedPtx):
         printed = StringIO()
         with redirect_stdout(printed):
             outcome = super().carry_out(further)
+            self.family = [(self, *outcome)]
+            waiting = self._children(1)
+            while waiting and self.family[-1][2] is None:
+                depth, launch = waiting.pop()
+                numbers = [int.from_bytes(word, "little") for word in launch.arguments]
+                if launch.kernel:
+                    waiting += self._child(depth, launch, further)
+                elif len(numbers) == 2:
+                    self.kernel.code.conditions[numbers[0]] = numbers[1]
+                else:
+                    self._copy(*numbers)
         self.printed = printed.getvalue()
         return outcome
+
+    def _children(self, depth: int) -> list[tuple[int, ChildGrid]]:
+        """What its threads have launched, the first at the end."""
+        launched = sorted(self._program.launched, key=lambda child: child.last)
+        return [(depth - child.last, child) for child in reversed(launched)]
+
+    def _child(
+        self, depth: int, launch: ChildGrid, further: Sequence[Observer]
+    ) -> list[tuple[int, ChildGrid]]:
+        """Carries out what a thread has launched; gives what that has launched, as `_children`."""
+        kernel = self.kernel.code.launched(self._program.module, launch.kernel)
+        x, y, z, u, v, w, shared = launch.shape
+        detail = self.counters is not None
+        child = PreparedKernel(kernel, (x, y, z), (u, v, w), launch.arguments, shared, xray=detail)
+        if depth > MAX_DEPTH:
+            message = f"grids launch grids deeper than the {MAX_DEPTH} levels that a GPU allows"
+            child.stopped = Finding("launch-limit", None, message)
+        report, stopped = super(PreparedKernel, child).carry_out(further)
+        for finding in report.findings:
+            if finding.line is None:
+                finding.line = launch.line
+            else:
+                finding.message += f", in the grid launched on line {launch.line}"
+        self.family.append((child, report, stopped))
+        return child._children(depth + 1) if stopped is None else []
+
+    def _copy(self, to: int, start: int, count: int) -> None:
+        """A copy that a thread has put on a stream."""
+        places = [(p, self.kernel.code.memory.at(p)) for p in (to, start)]
+        (target, first), (source, second) = ((b, p - b.address) for p, b in places if b is not None)
+        written(target, first, source.allocation.data[second : second + count].copy())

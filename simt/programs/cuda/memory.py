@@ -126,6 +126,12 @@ class DeviceMemory:
         size = allocation.data.size
         return self._keep("variable", allocation, next(self._numbers), size, 0)
 
+    def keep(self, block: Piece) -> None:
+        """Memory that was given back is there again."""
+        block.freed = 0
+        self.freed.pop(block.address >> GLOBAL_BITS, None)
+        self.blocks[block.address >> GLOBAL_BITS] = block
+
     def free(self, block: Piece, line: int) -> None:
         """Gives memory back."""
         number = block.address >> GLOBAL_BITS

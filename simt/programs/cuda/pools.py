@@ -83,13 +83,12 @@ class PoolCalls(CopyCalls):
             return Answer(handle)
         return Answer(self._current_pool or DEFAULT_POOL if values[0] else DEFAULT_POOL)
 
-    def do_use_pool(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_use_pool(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaDeviceSetMemPool`: where `cudaMallocAsync` takes memory from now on."""
         self._pool(values[0])
         self._current_pool = values[0]
-        return Answer()
 
-    def do_no_pool(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_no_pool(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaMemPoolDestroy`: what it has given stays until it is freed."""
         self._pool(values[0])
         if values[0] in (0, DEFAULT_POOL):
@@ -97,9 +96,8 @@ class PoolCalls(CopyCalls):
         del self._pools[values[0]]
         if self._current_pool == values[0]:
             self._current_pool = 0
-        return Answer()
 
-    def do_set_pool(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_set_pool(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaMemPoolSetAttribute(pool, attribute, value)`."""
         pool, (_, which, value, *_) = self._pool(values[0]), values
         if which in pool.options:
@@ -114,7 +112,6 @@ class PoolCalls(CopyCalls):
             raise ApiError(
                 "cudaErrorInvalidValue", f"{_named(which)} of a memory pool is set to {value:,}"
             )
-        return Answer()
 
     def do_ask_pool(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMemPoolGetAttribute(pool, attribute)`."""
@@ -128,11 +125,10 @@ class PoolCalls(CopyCalls):
             raise ApiError("cudaErrorInvalidValue", f"a memory pool is asked for {_named(which)}")
         return Answer(marks[which] if which in marks else pool.options[which])
 
-    def do_trim_pool(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_trim_pool(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaMemPoolTrimTo`: releases what it keeps, down to so many bytes in all."""
         pool = self._pool(values[0])
         pool.kept = min(pool.kept, max(values[1] - self._used(pool), 0))
-        return Answer()
 
 
 def _named(attribute: int) -> str:

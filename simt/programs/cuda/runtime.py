@@ -81,12 +81,11 @@ class Runtime(CaptureCalls, PoolCalls, ArrayCalls, BinaryCalls):
             self._last = 0
         return Answer(error=error)
 
-    def do_set_device(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_set_device(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaSetDevice`: there is device 0."""
         if values[0]:
             number = values[0] - (values[0] >> 63 << 64)
             raise ApiError("cudaErrorInvalidDevice", f"device {number} is asked for, of one")
-        return Answer()
 
     def do_peer(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaDeviceEnablePeerAccess` and its kin: a device is no peer of itself."""
@@ -98,14 +97,13 @@ class Runtime(CaptureCalls, PoolCalls, ArrayCalls, BinaryCalls):
         name = ATTRIBUTES.get(values[0])
         return Answer(int(getattr(Device, name)) if name else CONSTANTS.get(values[0], 0))
 
-    def do_reset(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_reset(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaDeviceReset`: waits, and gives all memory back."""
         if not self._sticky:
             self.queue.finish()
         for block in list(self.memory.blocks.values()):
             if block.kind in ("device", "array"):
                 self.memory.free(block, line)
-        return Answer()
 
     # --- the host where it must not be
 
@@ -122,15 +120,16 @@ class Runtime(CaptureCalls, PoolCalls, ArrayCalls, BinaryCalls):
         return self._bad_address(values, payload)
 
     def _fault(self, piece: Piece, address: int, writes: int, payload: bytes, count: int) -> None:
-        conflict = self.held.use(piece, address, writes=writes != 0)
+        how = {"writes": writes != 0, "atomic": writes == 3}
+        conflict = self.held.use(piece, address, **how)
         while conflict is not None and conflict[1] is not None:  # it may touch other bytes only
             self.queue.progress(conflict[1])
-            conflict = self.held.use(piece, address, writes=writes != 0)
+            conflict = self.held.use(piece, address, **how)
         if conflict is None:  # the page holds other bytes that are in use
             self.held.give(piece, address)
             return
         use, _ = conflict
-        does = {0: "reads", 1: "writes"}.get(writes, "uses")
+        does = {0: "reads", 1: "writes", 3: "writes"}.get(writes, "uses")
         verb = "write" if use.writes else "read"
         self.find(
             "host-access", self._line_of(payload, count),

@@ -136,6 +136,8 @@ class State:
         self._arrays: dict[int, Any] = {}  # see `arrays`
         self._pools: dict[int, Any] = {}  # see `pools`
         self._current_pool = 0
+        self._graph_memory: dict[int, Piece] = {}  # that launches of graphs take, by its address
+        self._defaults: dict[int, int] = {}  # of conditions, at each launch of a graph
         self._things: dict[int, Any] = {}  # graphs, their nodes, those that can be launched
         self._numbers: dict[Any, int] = {}
         # graphs whose launch needs the program

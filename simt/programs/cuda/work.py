@@ -25,15 +25,17 @@ class LaunchCalls(State):
 
     # --- launches
 
-    def do_launch(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_launch(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`kernel<<<grid, block, shared, stream>>>(...)`: an error waits for who asks for it."""
         stream = self._stream(values[6])
-        kernel, prepared = self.prepared(values, payload)
+        prepared = self.prepared(values, payload)
+        kernel = prepared.kernel
         if prepared.counters is not None:
             self._detailed.add(kernel)
 
-        def end(report: Report, stopped: Finding | None) -> None:
-            self._end(kernel, prepared, report, stopped)
+        def end(*_: Any) -> None:
+            for launched in prepared.family:
+                self._end(*launched)
 
         task = issue_launch(self.queue, kernel, prepared, stream, end)
         marshalled, what = prepared.arguments, f"{kernel.__name__}, launched in line {line},"
@@ -41,12 +43,9 @@ class LaunchCalls(State):
         uses = [Use(b, 0, b.size, True, what) for b in writes]
         reads = [*marshalled.reads, *marshalled.fetched.values()]
         self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in reads])
-        return Answer()
 
-    def prepared(
-        self, values: tuple[int, ...], payload: bytes
-    ) -> tuple[DeviceKernel, PreparedKernel]:
-        """A kernel and its launch.
+    def prepared(self, values: tuple[int, ...], payload: bytes) -> PreparedKernel:
+        """The launch of a kernel.
 
         Raises:
             ApiError: no GPU accepts it.
@@ -54,11 +53,11 @@ class LaunchCalls(State):
         kernel, arguments = self._kernel(values[0], payload, values[7])
         self._check_shared(kernel, values[5])
         detail = self.launches.wants_detail(kernel) and kernel not in self._detailed
-        prepared = kernel.prepare(*_shape(values), arguments, values[5], xray=detail)
+        prepared = PreparedKernel(kernel, *_shape(values), arguments, values[5], xray=detail)
         if prepared.stopped is not None:
             why = f"the launch of {kernel.__name__} fails, {prepared.stopped.message}"
             raise ApiError("cudaErrorInvalidConfiguration", why)
-        return kernel, prepared
+        return prepared
 
     def _kernel(
         self, number: int, payload: bytes, together: int = 0
@@ -70,10 +69,7 @@ class LaunchCalls(State):
             at += 4 + size
         return self.code.kernel(number, together=bool(together)), arguments
 
-    def _end(
-        self, kernel: DeviceKernel, prepared: PreparedKernel, report: Report,
-        stopped: Finding | None,
-    ) -> None:  # fmt: skip
+    def _end(self, prepared: PreparedKernel, report: Report, stopped: Finding | None) -> None:
         """Collects the results of a kernel that has run.
 
         Raises:
@@ -88,7 +84,7 @@ class LaunchCalls(State):
         if stopped is not None and stopped.kind in MACHINE_FINDINGS:
             raise NotSupported(f"{self.source.place(stopped.line or 1)}: {stopped.message}")
         if prepared.counters is not None or not self.launches.in_detail:
-            self.launches.keep(kernel, report)
+            self.launches.keep(prepared.kernel, report)
         for finding in report.findings:
             finding.message = self._explain(finding.message)
             self.note(finding)
@@ -139,7 +135,7 @@ class LaunchCalls(State):
             f"bytes of shared memory as it is, got {wanted:,}{hint}",
         )
 
-    def do_limit(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_limit(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaFuncSetAttribute`: how much dynamic shared memory a kernel may be given."""
         dynamic = values[7]
         for together in (False, True):
@@ -153,19 +149,16 @@ class LaunchCalls(State):
                     f"{MAX_SHARED_OPTIN:,} for a block",
                 )
             kernel.most_shared = max(MAX_SHARED, kernel.static_shared + dynamic)
-        return Answer()
 
     # --- waiting, streams, events
 
-    def do_synchronize(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_synchronize(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """Waits for the work of a stream."""
         self.queue.synchronize(self._stream(values[0]))
-        return Answer()
 
-    def do_wait_for_all(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_wait_for_all(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaDeviceSynchronize()`."""
         self.queue.synchronize()
-        return Answer()
 
     def do_query(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """Whether the work of a stream is done; if not, it is when one asks again."""
@@ -179,13 +172,12 @@ class LaunchCalls(State):
         self._name(line, new)
         return Answer(handle)
 
-    def do_no_stream(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_no_stream(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """The end of a stream, which does not wait for its work."""
         self._stream(values[0])
         del self._streams[values[0]]
-        return Answer()
 
-    def do_callback(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_callback(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """A function of the host's has its turn on a stream: what comes before it is done.
 
         That is at once, since nobody may ever wait for the stream; the host knows of nothing.
@@ -193,12 +185,10 @@ class LaunchCalls(State):
         task = self.queue.issue("host", self._stream(values[0]), nothing)
         self.queue.progress(task)
         self.held.viewer = task
-        return Answer()
 
-    def do_callback_end(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_callback_end(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """The function has ended."""
         self.held.viewer = None
-        return Answer()
 
     def do_inside(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A call from a function on a stream."""
@@ -213,11 +203,10 @@ class LaunchCalls(State):
         self._events[handle] = Event(self.queue)
         return Answer(handle)
 
-    def do_no_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_no_event(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """The end of an event."""
         self._event(values[0])
         del self._events[values[0]]
-        return Answer()
 
     def _event(self, handle: int) -> Event:
         event = self._events.get(handle)
@@ -225,24 +214,21 @@ class LaunchCalls(State):
             raise ApiError("cudaErrorInvalidResourceHandle", "there is no such event")
         return event
 
-    def do_record(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_record(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaEventRecord(event, stream)`."""
         self._event(values[0]).record(self._stream(values[1]))
-        return Answer()
 
-    def do_wait(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_wait(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaEventSynchronize(event)`."""
         self._event(values[0]).synchronize()
-        return Answer()
 
     def do_ask_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaEventQuery(event)`."""
         return _query_answer(self._event(values[0]).query())
 
-    def do_wait_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+    def do_wait_event(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaStreamWaitEvent(stream, event)`."""
         self._event(values[0]).wait(self._stream(values[1]))
-        return Answer()
 
     def do_elapsed(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaEventElapsedTime`, in nanoseconds."""

@@ -23,7 +23,7 @@ from simt.core import limits
 from simt.core.memory import Allocation, aligned
 from simt.device.selection import cores
 from simt.machine.execution import CHUNK, LaunchResult, launch, written_allocations
-from simt.ptx.lanes import formatted
+from simt.ptx.lanes import formatted, text_at
 from simt.ptx.machine import PtxMachine
 from simt.ptx.native.build import compiled
 from simt.ptx.native.emitter import NotNative
@@ -73,14 +73,18 @@ def launch_native(
     )
     saved = _copies(written_allocations(untyped, values))
     status, noted, lines = code.run(program, common, grid, block, dynamic)
+    try:
+        printed = common.printed(code.kernel, lines)
+    except KeyError:  # text in a thread's own memory
+        status = FAULTS["trap"]
     if status:
         _put_back(saved)
         if status == FAULTS["trap"]:
-            _leave(program, "its threads allocate memory, print much, or trap")
+            _leave(program, "its threads allocate memory, print much or text of their own, or trap")
         return None
     shared = code.kernel.sizes["shared"]
     if not noted or (grid, block) in native.setdefault("told", []):
-        common.print(code.kernel, lines)
+        print(printed, end="")
         return LaunchResult(program.source, [], shared_bytes=shared)
     native["told"].append((grid, block))
     after = {a: a.data.copy() for a in saved}
@@ -91,7 +95,7 @@ def launch_native(
     _put_back(saved if result.stopped else after)
     if result.stopped:
         return None
-    common.print(code.kernel, lines)
+    print(printed, end="")
     return result
 
 
@@ -207,11 +211,11 @@ class _Common:
         tids = x[None, None, :] | y[None, :, None] << 11 | z[:, None, None] << 22
         self.tids = tids.ravel().astype(np.int32)
 
-    def print(self, kernel: Kernel, records: list[Line]) -> None:
+    def printed(self, kernel: Kernel, records: list[Line]) -> str:
         """What threads have printed, as if all of a chunk of blocks went on together."""
         chunk = max(1, CHUNK // kernel.threads) if not kernel.together else 1 << 31
         turns: Counter[tuple[int, int]] = Counter()
-        lines = []
+        lines, out = [], []
         for block, thread, text, raw in records:
             turns[block, thread] += 1
             lines.append((block // chunk, turns[block, thread], text, block, thread, raw))
@@ -219,7 +223,8 @@ class _Common:
             pieces = kernel.texts[text]
             values = [int.from_bytes(raw[at : at + size], "little", signed=True)
                       for _, form, at, size in pieces if form]  # fmt: skip
-            print(formatted(pieces, values, self.memory.tables), end="")
+            out.append(formatted(pieces, values, partial(text_at, self.memory.tables)))
+        return "".join(out)
 
 
 def _row(allocation: Allocation) -> tuple[int, int, int, int]:

@@ -7,6 +7,7 @@ import pytest
 
 import simt
 from simt.cpp import cpp
+from simt.errors import KernelError
 from simt.report.report import Report
 
 pytestmark = pytest.mark.usefixtures("_nvrtc")
@@ -657,3 +658,20 @@ def test_one_thread_alone_writes_the_bits_of_a_vector_as_they_are():
     out = np.zeros_like(bits)
     cpp("__global__ void pair(const uint2* x, uint2* y) { *y = *x; }")["pair"][1, 1](bits, out)
     assert out.tolist() == bits.tolist()
+
+
+def test_a_parameter_can_be_indexed_by_what_is_only_known_as_it_runs() -> None:
+    source = """struct Table { int v[1000]; };
+    __global__ void k(const __grid_constant__ Table table, const int* at, int* y) {
+        int t = threadIdx.x;
+        y[t] = table.v[at[t]] + (t == 0 ? table.v[at[t] + 1] : 0);
+    }"""
+    table, at, y = np.zeros((), [("v", "i4", 1000)]), 13 * numbers, np.zeros(64, np.int32)
+    table["v"] = np.arange(1000) ** 2
+    assert findings(carried_out(source, table[()], at, y)) == []
+    expected = at**2
+    expected[0] += 1
+    assert (y == expected).all()
+    at[5] = 1000
+    with pytest.raises(KernelError, match=r"table.* out of bounds"):
+        cpp(source)["k"][1, 64](table[()], at, y)

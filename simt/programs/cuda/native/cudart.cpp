@@ -185,7 +185,7 @@ struct Ask {
 
 // Memory that is not to be touched, and addresses that are none.
 void fault(int number, siginfo_t* info, void* context) {
-    uint64_t address = (uint64_t)info->si_addr, writes = 2;  // 2: not known
+    uint64_t address = (uint64_t)info->si_addr, writes = 2;  // 2: not known, 3: by an atomic operation
     void* frames[32];
     uint64_t told[64];
     int count = 0;
@@ -197,6 +197,11 @@ void fault(int number, siginfo_t* info, void* context) {
     for (int k = 0; k <= REG_RIP; ++k) told[count++] = (uint64_t)registers[k];
     if (info->si_code != SI_KERNEL) told[0] = address;
     here = (void*)registers[REG_RIP];
+    if (info->si_code != SI_KERNEL && address != (uint64_t)here) {
+        auto* code = (const unsigned char*)here;  // with lock, or xchg, which needs none
+        while (*code == 0x66 || (*code & 0xf0) == 0x40) ++code;
+        if (*code == 0xf0 || *code == 0x86 || *code == 0x87) writes = 3;
+    }
 #else
 #ifdef __aarch64__
     here = (void*)((ucontext_t*)context)->uc_mcontext.pc;

@@ -78,7 +78,17 @@ cudaError_t child_of(cudaGraph_t graph) { return Ask("graph_child", (uint64_t)gr
 cudaError_t event_of(const char* name, cudaEvent_t event) {
     return Ask(name, (uint64_t)event, 0).error();
 }
-cudaError_t any_of(const cudaGraphNodeParams& p) {
+// What is put in place of a node's memory has an address before any launch.
+template <typename P>
+cudaError_t allocation_of(P& p) {
+    Recording* node = recording;
+    recording = nullptr;
+    cudaError_t error = made("graph_memory", &p.dptr, p.bytesize);
+    recording = node;
+    return error ? error : Ask("graph_alloc", (uint64_t)p.dptr).error();
+}
+cudaError_t release_of(void* pointer) { return Ask("graph_free", (uint64_t)pointer).error(); }
+cudaError_t any_of(cudaGraphNodeParams& p) {
     switch (p.type) {
     case cudaGraphNodeTypeKernel: return kernel_of(p.kernel);
     case cudaGraphNodeTypeMemcpy: return box_of(p.memcpy.copyParams);
@@ -88,6 +98,11 @@ cudaError_t any_of(const cudaGraphNodeParams& p) {
     case cudaGraphNodeTypeEmpty: return Ask("graph_empty").error();
     case cudaGraphNodeTypeEventRecord: return event_of("record", p.eventRecord.event);
     case cudaGraphNodeTypeWaitEvent: return event_of("wait_event", p.eventWait.event);
+    case cudaGraphNodeTypeMemAlloc: return allocation_of(p.alloc);
+    case cudaGraphNodeTypeMemFree: return release_of(p.free.dptr);
+    case cudaGraphNodeTypeConditional:
+        return Ask("graph_if", p.conditional.handle, p.conditional.type, p.conditional.size)
+            .error();
     default: return simt_refused("a node of a graph of this type");
     }
 }
@@ -196,10 +211,23 @@ SIMT_CALL(cudaGraphAddEventRecordNode, (SIMT_ADD, cudaEvent_t event),
           SIMT_ADDED(event_of("record", event)))
 SIMT_CALL(cudaGraphAddEventWaitNode, (SIMT_ADD, cudaEvent_t event),
           SIMT_ADDED(event_of("wait_event", event)))
-SIMT_CALL(cudaGraphAddNode,
-          (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* after,
-           SIMT_EDGES(const cudaGraphEdgeData*) size_t count, cudaGraphNodeParams* p),
-          SIMT_ADDED(any_of(*p)))
+SIMT_CALL(cudaGraphAddMemAllocNode, (SIMT_ADD, cudaMemAllocNodeParams* p),
+          SIMT_ADDED(allocation_of(*p)))
+SIMT_CALL(cudaGraphAddMemFreeNode, (SIMT_ADD, void* pointer), SIMT_ADDED(release_of(pointer)))
+SIMT_CALL(cudaGraphConditionalHandleCreate,
+          (cudaGraphConditionalHandle * handle, cudaGraph_t, unsigned value, unsigned flags),
+          made("graph_handle", handle, value, flags))
+// The graphs of a conditional node are the program's as long as the node.
+cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                             SIMT_EDGES(const cudaGraphEdgeData*) size_t count,
+                             cudaGraphNodeParams* p) {
+    cudaError_t error = SIMT_ADDED(any_of(*p));
+    if (error || p->type != cudaGraphNodeTypeConditional) return error;
+    cudaGraph_t* bodies = p->conditional.phGraph_out = new cudaGraph_t[p->conditional.size];
+    for (unsigned k = 0; k < p->conditional.size && !error; ++k)
+        error = made("graph_node", bodies + k, (uint64_t)*node, k + 2);
+    return error;
+}
 SIMT_CALL(cudaGraphNodeSetParams, (cudaGraphNode_t node, cudaGraphNodeParams* p),
           change(nullptr, node, [=] { return any_of(*p); }))
 SIMT_CALL(cudaGraphExecNodeSetParams,
@@ -286,8 +314,21 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph
     return Ask("capture_begin", (uint64_t)stream, (uint64_t)mode, (uint64_t)graph)
         .with(after, count * sizeof *after).error();
 }
-SIMT_CALL(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t* graph),
-          made("capture_end", graph, (uint64_t)stream))
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+    cudaGraph_t none;
+    return made("capture_end", graph ? graph : &none, (uint64_t)stream);
+}
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t* after,
+                                                SIMT_EDGES(const cudaGraphEdgeData*) size_t count,
+                                                unsigned flags) {
+    return Ask("capture_after", (uint64_t)stream, flags).with(after, count * sizeof *after).error();
+}
+SIMT_CALL(cudaDeviceGraphMemTrim, (int), cudaSuccess)
+cudaError_t cudaDeviceGetGraphMemAttribute(int, cudaGraphMemAttributeType which, void* value) {
+    if (which == cudaGraphMemAttrUsedMemHigh || which == cudaGraphMemAttrReservedMemHigh)
+        return simt_refused("the most memory that graphs have had");
+    return made("graph_used", (uint64_t*)value);
+}
 SIMT_CALL(cudaStreamIsCapturing, (cudaStream_t stream, cudaStreamCaptureStatus* status),
           made("capture_info", status, (uint64_t)stream))
 // The nodes last until the next call of this thread.

@@ -124,7 +124,7 @@ void explicit_nodes() {
     cudaGraphNode_t copy, set, adds, back, host, inner;
     cudaGraphCreate(&graph, 0);
     cudaGraphCreate(&child, 0);
-    cudaGraphNodeParams none = {cudaGraphNodeTypeMemFree};
+    cudaGraphNodeParams none = {cudaGraphNodeTypeExtSemaphoreSignal};
     say("not covered", cudaGraphAddNode(&inner, graph, nullptr, nullptr, 0, &none));
     cudaMemsetParams zero = {};
     zero.dst = y, zero.value = 0x40400000 /* 3.0f */, zero.elementSize = 4, zero.width = n, zero.height = 1;
@@ -215,11 +215,49 @@ void what_a_capture_cannot_hold() {
     say("end", cudaStreamEndCapture(s1, &graph));
 }
 
+void memory_of_its_own() {
+    float *first_of, *second_of, *captured;
+    cudaGraph_t graph, inner;
+    cudaGraphNode_t node, other;
+    cudaMemAllocNodeParams memory = {};
+    memory.poolProps.allocType = cudaMemAllocationTypePinned;
+    memory.poolProps.location.type = cudaMemLocationTypeDevice;
+    memory.bytesize = bytes;
+    cudaGraphCreate(&graph, 0);
+    say("memory", cudaGraphAddMemAllocNode(&node, graph, nullptr, 0, &memory));
+    first_of = (float*)memory.dptr;
+    cudaGraphAddMemAllocNode(&other, graph, &node, 1, &memory);
+    second_of = (float*)memory.dptr;
+    cudaStreamBeginCapture(s1, cudaStreamCaptureModeGlobal);
+    cudaMallocAsync(&captured, bytes, s1);
+    fill<<<16, 256, 0, s1>>>(captured, n, 1);
+    fill<<<16, 256, 0, s1>>>(first_of, n, 2);
+    if (!wrong) fill<<<16, 256, 0, s1>>>(second_of, n, 3);
+    add<<<16, 256, 0, s1>>>(first_of, captured, n);  // [add captured]
+    add<<<16, 256, 0, s1>>>(first_of, second_of, n);  // [add second]
+    cudaFreeAsync(captured, s1);
+    cudaMemcpyAsync(x, first_of, bytes, cudaMemcpyDefault, s1);
+    cudaStreamEndCapture(s1, &inner);
+    cudaGraphAddChildGraphNode(&node, graph, &other, 1, inner);
+    cudaGraphAddMemFreeNode(&other, graph, &node, 1, second_of);
+    cudaGraphExec_t launched = made_of(graph);
+    size_t used;
+    for (int turn = 0; turn < 2; ++turn) {
+        say("launch", cudaGraphLaunch(launched, s1));
+        cudaStreamSynchronize(s1);
+        cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &used);
+        printf("%g, %zu bytes, %s\n", first(x), used / n, used ? "in use" : "none");
+        if (turn == 0) say("again", cudaGraphLaunch(launched, s1));
+        say("free", cudaFree(first_of));
+    }
+    say("free", cudaFree(second_of));
+}
+
 int main(int argc, char** argv) {
     std::map<std::string, void (*)()> all{
 #define ONE(name) {#name, name}
         ONE(fork_and_join), ONE(beside_another_stream), ONE(launched_twice), ONE(explicit_nodes),
-        ONE(what_a_capture_cannot_hold),
+        ONE(what_a_capture_cannot_hold), ONE(memory_of_its_own),
     };
     wrong = argc > 2 && !strcmp(argv[2], "wrong");
     cudaMalloc(&x, bytes);

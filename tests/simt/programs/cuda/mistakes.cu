@@ -261,13 +261,33 @@ int lambda() {
     return 0;
 }
 
+__global__ void counted(int* sum, int* last) {
+    atomicAdd_system(sum, 1);
+    if (threadIdx.x == 0) *last = 1;
+}
+
+int atomics() {
+    int *sum, *last;
+    cudaMallocManaged(&sum, sizeof(int));
+    cudaMallocManaged(&last, sizeof(int));
+    *sum = *last = 0;
+    counted<<<1, 64>>>(sum, last);
+    for (int k = 0; k < 100; ++k) __atomic_fetch_add(sum, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(last, 1, __ATOMIC_SEQ_CST);  // [atomic on one side]
+    cudaDeviceSynchronize();
+    printf("%d\n", *sum);
+    cudaFree(sum);
+    cudaFree(last);
+    return 0;
+}
+
 int main(int argc, char** argv) {
     std::map<std::string, int (*)()> all{
 #define ONE(name) {#name, name}
         ONE(out_of_bounds), ONE(forgotten_copy), ONE(wrong_direction), ONE(elements_for_bytes),
         ONE(no_wait), ONE(early_result), ONE(bad_launch), ONE(race), ONE(host_reads),
         ONE(host_copies), ONE(host_pointer), ONE(null_pointer), ONE(freed), ONE(leak),
-        ONE(failed_assertion), ONE(silent), ONE(pointers), ONE(odd_calls), ONE(lambda),
+        ONE(failed_assertion), ONE(silent), ONE(atomics), ONE(pointers), ONE(odd_calls), ONE(lambda),
     };
     return all.at(argv[1])();
 }

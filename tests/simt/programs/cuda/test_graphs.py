@@ -125,3 +125,17 @@ def test_what_a_capture_cannot_hold_fails_with_its_line(program, capsys):
         if words:
             start = f"graphs.cu:{line(mark)}: "
             assert any(one.startswith(start) and words in one for one in said), (mark, said)
+
+
+@pytest.mark.parametrize("how", ["right", "wrong"])
+def test_a_graph_takes_and_frees_memory_at_each_launch(how, program, capsys):
+    out, said = run(program, capsys, "memory_of_its_own", how)
+    result = f"{6 if how == 'right' else 'nan'}, 4 bytes, in use"
+    done = ["launch: cudaSuccess", result]
+    assert out == [
+        "memory: cudaSuccess", *done, "again: cudaErrorInvalidValue", "free: cudaSuccess", *done,
+        "free: cudaSuccess", "free: cudaErrorInvalidValue",
+    ]  # fmt: skip
+    uninitialized = [one for one in said if "reads in[0] in global memory, which nobody" in one]
+    assert len(uninitialized) == (how == "wrong")
+    assert any("memory of its last launch was not freed" in one for one in said)

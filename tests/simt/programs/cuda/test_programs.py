@@ -1,6 +1,7 @@
 """Whole CUDA programs: what they print, and what is found in them, as on a GPU."""
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -23,10 +24,10 @@ def _programs():
         _BUILT.popitem()[1].__exit__(None, None, None)
 
 
-def run(file, capsys, *arguments):
+def run(file, capsys, *arguments, options=()):
     """The exit status, what is printed, and what is found."""
     if file not in _BUILT:
-        _BUILT[file] = CudaProgram(HERE / file)
+        _BUILT[file] = CudaProgram(HERE / file, options=options)
     launches = Launches(in_detail=False)
     status = _BUILT[file].run([*arguments], launches, captured=True)
     printed = capsys.readouterr()
@@ -92,6 +93,10 @@ WRONG = {
             "reads too early": "while fill, launched in line 102, may still write it",
             "writes too early": "while twice, launched in line 107, may still read it",
         },
+    ),
+    "atomics": (
+        ["164"],
+        {"atomic on one side": "the host writes last (4 bytes from line 272) while counted, "},
     ),
     "early_result": (
         ["5", "3"],
@@ -260,3 +265,30 @@ def test_a_kernel_in_a_header_has_that_file_s_lines_and_names(tmp_path):
 
 def test_a_library_of_the_toolkit_runs(capsys):
     assert run("library.cu", capsys) == (0, ["116 of 4"], [], "")
+
+
+CHILDREN = {
+    (): (0, ["a text of its own: 0, 0", "0 105 10", "1 2 3 4"], []),
+    ("1",): (719 % 256, [], [": grids launch grids deeper than the 24 levels that a GPU allows"]),
+    ("2",): (
+        700 % 256, [],
+        [" in global memory: thread 1 of block 0 reads it", "accesses tree[32], out of bounds"],
+    ),
+    ("3",): (0, ["20 11 21 "] * 2, []),  # the conditions of a graph, which kernels set
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", CHILDREN)
+@pytest.mark.parametrize("checked", [True, False])
+def test_what_kernels_launch_comes_after_them_in_its_order(arguments, checked, capsys):
+    status, printed, found = CHILDREN[arguments]
+    with nullcontext() if checked else unchecked():
+        done = run("child_grids.cu", capsys, *arguments, options=["-rdc=true"])
+    assert done[:2] == (status, printed)
+    said = [one for one in done[2] if ": " in one]
+    assert len(said) == len(found[not checked :] if len(found) > 1 else found)
+    lines = (HERE / "child_grids.cu").read_text(encoding="utf-8").splitlines()
+    for one, words in zip(reversed(said), reversed(found), strict=False):
+        assert words in one
+        line = re.search(r"(?:on line |^child_grids.cu:)(\d+)(?:$|: grids)", one)
+        assert "// here" in lines[int(line[1]) - 1]
