@@ -469,7 +469,9 @@ class Arithmetic(Emitter):
     def compare(self, op: tuple[str, ...], values: list[str]) -> str:
         """`setp` and `set`: whether a comparison holds."""
         word, kind = op[1], op[-1]
-        if kind not in LLVM or kind.endswith("x2") or kind == "bf16":
+        if kind == "bf16":
+            return self.compare((*op[:-1], "f32"), [self.from_bfloat16(v) for v in values])
+        if kind not in LLVM or kind.endswith("x2"):
             raise NotNative(".".join(op))
         t, (a, b) = LLVM[kind], values[:2]
         if kind in FLOATS:
@@ -483,6 +485,21 @@ class Arithmetic(Emitter):
         if test in ("lt", "le", "gt", "ge"):
             test = f"{'s' if kind[0] == 's' else 'u'}{test}"
         return self.op(f"icmp {test} {t} {a}, {b}")
+
+    def flags(self, op: tuple[str, ...], values: list[str], joined: str) -> str:
+        """`set`: 1.0 or all bits where a comparison holds, which may be `joined` to a predicate."""
+        to, of = op[-2:]
+        if of.endswith("x2"):  # each half sets all bits of its own
+            half = to[:-2] if to.endswith("x2") else f"{to[0]}16"
+            op = (*op[:-2], half, of[:-2])
+            halves = [[self._half(v, up, of) for v in values] for up in (False, True)]
+            low, high = (self.flags(op, two, joined) for two in halves)
+            return self.joined(low, high, f"{half}x2")
+        holds = self.compare(op, values)
+        if joined:
+            holds = self.op(f"{op[2]} i1 {holds}, {joined}")
+        yes = "16256" if to == "bf16" else constant(1, to) if to in FLOATS else "-1"
+        return self.select(holds, LLVM[to], yes, constant(0, to))
 
     def converted(self, op: tuple[str, ...], value: str) -> str:
         """`cvt` of one number."""

@@ -593,14 +593,10 @@ class Translator(Arithmetic):
             self.write(opposite[0], other, "pred")
 
     def _do_set(self, i: Instruction) -> None:
-        to, of = i.op[-2:]
-        if bits_of(to) != 32 or of.endswith("x2"):
-            raise NotNative(i.name)
-        holds = self.compare(i.op, [self.read(o, of) for o in i.operands[1:3]])
-        if len(i.operands) > 3:
-            holds = self.op(f"{i.op[2]} i1 {holds}, {self.read(i.operands[3], 'pred')}")
-        yes = constant(1 if to == "f32" else -1, to if to == "f32" else "s32")
-        self.write(i.operands[0], self.select(holds, LLVM[to], yes, constant(0, to)), to)
+        of = i.op[-1]
+        values = [self.read(o, of) for o in i.operands[1:3]]
+        joined = self.read(i.operands[3], "pred") if len(i.operands) > 3 else ""
+        self.write(i.operands[0], self.flags(i.op, values, joined), i.op[-2])
 
     # --- where threads wait
 
