@@ -25,8 +25,9 @@ from simt.programs.cuda.sources import SourceFiles
 from simt.programs.execution import run_notebook, run_script
 from simt.programs.launches import Launches
 
-__all__ = ["carry_out", "common_options", "main"]
+__all__ = ["INTERRUPTED", "carry_out", "common_options", "main"]
 
+INTERRUPTED = 130  # an exit status, as of a shell
 PROGRAM_KINDS = "a script (.py), a notebook (.ipynb), a CUDA program (.cu) or one that is built"
 
 
@@ -91,8 +92,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SimtError as error:
         print(error, file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        return 130
 
 
 def carry_out(options: argparse.Namespace, run: Callable[[Launches], int]) -> int:
@@ -103,7 +102,10 @@ def carry_out(options: argparse.Namespace, run: Callable[[Launches], int]) -> in
             stack.enter_context(unchecked())
         if options.keep_going:
             stack.enter_context(keep_going())
-        status = run(launches)
+        try:
+            status = run(launches)
+        except KeyboardInterrupt:  # what has been found is told
+            status = INTERRUPTED
     sys.stdout.flush()
     for sentence in launches.sentences():
         print(sentence, file=sys.stderr)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -64,6 +65,26 @@ def test_a_makefile_builds_with_it_and_what_is_built_runs(tmp_path):
     done = command("both", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.startswith("kernel.cu:2: thread 32 of block 0 accesses x[32], out of bounds")
+
+
+@pytest.mark.usefixtures("_host_compiler")
+def test_a_program_that_is_interrupted_has_its_mistakes_told(tmp_path):
+    (tmp_path / "waits.cu").write_text(
+        "#include <cstdio>\n__global__ void fill(int* x) {\n    x[threadIdx.x] = 1;\n}\n"
+        "int main() {\n    int *x, y;\n    cudaMalloc(&x, 128);\n    fill<<<1, 33>>>(x);\n"
+        '    cudaDeviceSynchronize();\n    puts("now");\n    fflush(stdout);\n'
+        "    while (true) cudaMemcpy(&y, x, 4, cudaMemcpyDefault);\n}\n"
+    )
+    words = [sys.executable, "-m", "simt", "run", "waits.cu"]
+    child = subprocess.Popen(
+        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "now\n"
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=100)
+    assert child.returncode == 130
+    assert said.startswith("waits.cu:3: thread 32 of block 0 accesses x[32], out of bounds")
 
 
 PARTS = {
