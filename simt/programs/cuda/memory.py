@@ -16,6 +16,7 @@ import numpy as np
 
 from simt.core.memory import Allocation
 from simt.host.devices import current_context
+from simt.host.settings import checking
 from simt.observers.initialized import WriteMap
 from simt.programs.cuda.errors import ApiError
 from simt.ptx.memory import GLOBAL_BITS, POISON
@@ -95,8 +96,9 @@ class DeviceMemory:
             ApiError: there is not so much.
         """
         self._affordable(size)
-        data = np.empty(size, np.uint8)
-        data[: size // 2 * 2].view(np.uint16)[:] = POISON.view(np.uint16)[0]
+        data = np.zeros(size, np.uint8)  # as a GPU's memory that no other program has used
+        if checking():
+            data[: size // 2 * 2].view(np.uint16)[:] = POISON.view(np.uint16)[0]
         allocation = Allocation("global", data)
         allocation.written = WriteMap(size, 1)
         return self._keep("device", allocation, next(self._numbers), size, line)

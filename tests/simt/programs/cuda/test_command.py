@@ -87,6 +87,19 @@ def test_a_program_that_is_interrupted_has_its_mistakes_told(tmp_path):
     assert said.startswith("waits.cu:3: thread 32 of block 0 accesses x[32], out of bounds")
 
 
+@pytest.mark.usefixtures("_host_compiler")
+def test_unchecked_the_memory_of_a_device_is_new(tmp_path):
+    (tmp_path / "sums.cu").write_text(
+        "#include <cstdio>\n__global__ void add(int* x) { x[threadIdx.x] += 5; }\n"
+        "int main() {\n    int *x, y[32];\n    cudaMalloc(&x, sizeof y);\n    add<<<1, 32>>>(x);\n"
+        "    cudaMemcpy(y, x, sizeof y, cudaMemcpyDefault);\n    cudaFree(x);\n"
+        '    printf("%d\\n", y[31]);\n}\n'
+    )
+    fast, checked = command("--fast", "sums.cu", cwd=tmp_path), command("sums.cu", cwd=tmp_path)
+    assert (fast.stdout, fast.stderr) == ("5\n", "")
+    assert "reads x[0] in global memory, which nobody has written" in checked.stderr
+
+
 PARTS = {
     "main.cu": """#include <cstdio>
 #include "part.cuh"
