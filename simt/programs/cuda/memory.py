@@ -8,6 +8,7 @@ same for host and kernels.
 from __future__ import annotations
 
 import itertools
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,8 @@ class DeviceMemory:
         self.blocks: dict[int, Piece] = {}
         self.freed: dict[int, Piece] = {}
         self.textures: dict[int, Texture | Texels] = {}  # and surfaces, by their objects
-        self.total = current_context().get_memory_info().total
+        quarter = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
+        self.total = max(current_context().get_memory_info().total, quarter)
         self._numbers = itertools.count(DEVICE)
 
     @property
