@@ -21,7 +21,11 @@ NUMPY = {"ex2": "exp2", "lg2": "log2", "sin": "sin", "cos": "cos", "tanh": "tanh
 COMPARE = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
            "lo": "ult", "ls": "ule", "hi": "ugt", "hs": "uge"}  # fmt: skip
 ROUND = {"rni": "rint", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
-PLAIN = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
+PLAIN = {word: word + " {t} {a}, {b}" for word in ("add", "sub", "mul", "and", "or", "xor")} | {
+    "neg": "sub {t} 0, {a}", "not": "xor {t} {a}, -1",
+    "abs": "call {t} @llvm.abs.{t}({t} {a}, i1 0)",
+}  # fmt: skip
+HALF = {"add", "sub", "mul", "fma", "min", "max", "neg", "abs"}  # operations of float16
 MODES = {"rm", "rp", "rz"}
 
 
@@ -98,15 +102,9 @@ class Arithmetic(Emitter):
         if known or "sat" in words:
             raise NotNative(".".join(op))
         if name in PLAIN:
-            return self.op(f"{PLAIN[name]} {t} {values[0]}, {values[1]}")
+            return self.op(PLAIN[name].format(t=t, a=values[0], b=(values * 2)[1]))
         if name in ("min", "max"):
             return self.call(f"{'s' if kind[0] == 's' else 'u'}{name}", t, *values[:2])
-        if name == "neg":
-            return self.op(f"sub {t} 0, {values[0]}")
-        if name == "not":
-            return self.op(f"xor {t} {values[0]}, {'true' if t == 'i1' else -1}")
-        if name == "abs":
-            return self.op(f"call {t} @llvm.abs.{t}({t} {values[0]}, i1 false)")
         if name == "cnot":
             return self.cast("zext", self.op(f"icmp eq {t} {values[0]}, 0"), "i1", t)
         raise NotNative(".".join(op))
@@ -344,16 +342,7 @@ class Arithmetic(Emitter):
         t, modes = LLVM[kind], known & MODES
         if "approx" in words or name in NUMPY:
             modes = set()
-        small = kind == "f16" and name not in (
-            "add",
-            "sub",
-            "mul",
-            "fma",
-            "min",
-            "max",
-            "neg",
-            "abs",
-        )
+        small = kind == "f16" and name not in HALF
         if known - MODES or small or (modes and kind != "f32"):
             raise NotNative(f"{name} of {kind}")
         if "ftz" in words:

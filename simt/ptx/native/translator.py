@@ -148,15 +148,11 @@ class Translator(Arithmetic):
             return "32"
         bit = self.op(f"shl i32 1, {lane}")
         below = self.op(f"sub i32 {bit}, 1")
-        if word == "lanemask_eq":
-            return bit
-        if word == "lanemask_lt":
-            return below
-        if word in ("lanemask_ge", "lanemask_le", "lanemask_gt"):
-            if word == "lanemask_ge":
-                return self.op(f"xor i32 {below}, -1")
+        if word.startswith("lanemask"):
             upto = self.op(f"or i32 {below}, {bit}")
-            return upto if word == "lanemask_le" else self.op(f"xor i32 {upto}, -1")
+            above = {"ge": below, "gt": upto}.get(word[-2:])
+            plain = {"eq": bit, "lt": below, "le": upto}
+            return self.op(f"xor i32 {above}, -1") if above else plain[word[-2:]]
         if word == "dynamic_smem_size":
             return self.op("trunc i64 %F.dynamic to i32")
         constants = {"envreg1": "0", "envreg2": "0", "smid": "0", "nsmid": "1", "gridid": "0",
