@@ -21,6 +21,7 @@ from simt.machine.execution import LaunchResult, launch, written_allocations
 from simt.ptx.machine import PtxMachine
 from simt.ptx.native.build import compiled
 from simt.ptx.native.emitter import NotNative
+from simt.ptx.native.registers import UNKNOWN
 from simt.ptx.native.scheduler import MASKS, Kernel
 from simt.ptx.native.translator import FAULTS, FRAME
 from simt.ptx.program import LaunchMemory, PtxProgram
@@ -61,7 +62,8 @@ def launch_native(
         _leave(program, " ".join(str(error).split())[:MAX_REASON])
         return None
     untyped: Any = program  # the machine takes both kinds
-    saved = _copies(written_allocations(untyped, values))
+    changed = written_allocations(untyped, values)
+    saved = _copies([a for a in changed if common.read is None or a in common.read])
     status, noted = code.run(program, common, grid, block, dynamic)
     if status:
         _put_back(saved)
@@ -180,6 +182,8 @@ class _Common:
         self.count = len(rows)
         self.table = np.array([*rows, (0, 0, 0, 0)], np.uint64)
         slots, addresses, self.fixed = [(0, 0, 0)], [0], False
+        # what a launch reads, if that is known: what it only writes, it can write again
+        self.read: set[Allocation] | None = None if UNKNOWN in kernel.reads else set()
         for root in kernel.slots:
             if root[0] == "symbol":
                 found: Allocation | None = program.memory.allocations[root[1]]
@@ -193,6 +197,8 @@ class _Common:
                 address, size, free, data = _row(found)
                 slot = pointer - address, size, data
                 self.fixed |= root in kernel.written and not free
+                if self.read is not None and root in kernel.reads:
+                    self.read.add(found)
             slots.append(slot)
             addresses.append(pointer)
         self.even = not any(into % 16 for into, _, _ in slots)

@@ -54,6 +54,7 @@ class Translator(Arithmetic):
         self.kinds = [_kind_of_point(self.flat.code[k]) for k in self.points]
         self.slots: list[Root] = []  # pointers of which is known what they lead to
         self.written: set[Root] = set()
+        self.reads: set[Root] = set()  # UNKNOWN: it may be any
         self.caches = 0
         self.offsets: dict[str, dict[str, int]] = {"shared": {}, "local": {}}
         self.sizes = {"shared": 0, "local": 0}
@@ -223,7 +224,9 @@ class Translator(Arithmetic):
                 f"call ptr @find_private(ptr %F.spaces, i64 {0 if space == 'shared' else 1}, "
                 f"ptr %{space}, i64 {address}, i64 {size})"
             )
-        if root is not UNKNOWN and root[0] != "?":
+        if not writes or i.op[0] != "st":
+            self.reads.add(root)
+        if root != UNKNOWN:
             moved = self.op(f"sub i64 {address}, {self._address(root)}")
             offset = self.op(f"add i64 {moved}, {self.slot(root, 'into')}")
             if writes:
