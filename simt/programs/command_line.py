@@ -26,6 +26,7 @@ from simt.programs.cuda.sources import SourceFiles
 from simt.programs.execution import run_notebook, run_script
 from simt.programs.launches import Launches
 
+INTERRUPTED = 130  # an exit status, as of a shell
 PROGRAM_KINDS = "a script (.py), a notebook (.ipynb), a CUDA program (.cu) or one that is built"
 
 
@@ -114,7 +115,7 @@ def carry_out(options: argparse.Namespace, run: Callable[[Launches], int]) -> in
         try:
             status = run(launches)
         except KeyboardInterrupt:
-            status = 130
+            status = INTERRUPTED
         except SystemExit as end:
             status = int(end.code or 0)
     for sentence in launches.notes:

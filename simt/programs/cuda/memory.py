@@ -8,6 +8,7 @@ same for host and kernels.
 from __future__ import annotations
 
 import itertools
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 
 from simt.core.memory import Allocation
 from simt.host.devices import current_context
+from simt.host.settings import checking
 from simt.observers.initialized import WriteMap
 from simt.programs.cuda.errors import ApiError
 from simt.ptx.memory import GLOBAL_BITS, POISON
@@ -65,7 +67,8 @@ class DeviceMemory:
         self.blocks: dict[int, Piece] = {}
         self.freed: dict[int, Piece] = {}
         self.textures: dict[int, Texture | Texels] = {}  # and surfaces, by their objects
-        self.total = current_context().get_memory_info().total
+        quarter = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
+        self.total = max(current_context().get_memory_info().total, quarter)
         self._numbers = itertools.count(DEVICE)
 
     @property
@@ -93,8 +96,9 @@ class DeviceMemory:
             ApiError: there is not so much.
         """
         self._affordable(size)
-        data = np.empty(size, np.uint8)
-        data[: size // 2 * 2].view(np.uint16)[:] = POISON.view(np.uint16)[0]
+        data = np.zeros(size, np.uint8)  # as a GPU's memory that no other program has used
+        if checking():
+            data[: size // 2 * 2].view(np.uint16)[:] = POISON.view(np.uint16)[0]
         allocation = Allocation("global", data)
         allocation.written = WriteMap(size, 1)
         return self._keep("device", allocation, next(self._numbers), size, line)

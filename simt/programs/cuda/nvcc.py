@@ -20,6 +20,7 @@ from simt.errors import KernelError, MissingPackage
 from simt.programs.cuda.errors import NATIVE
 from simt.wording import install_command
 
+PER_THREAD = ("_ptsz", "_ptds")  # ends of names of functions that take stream 0 for the thread's
 CODE = ARCHITECTURE.replace("compute", "code=compute")
 # shared: our library stands in for NVIDIA's; -g1: lines of the host's calls
 OPTIONS = (
@@ -112,11 +113,13 @@ def _compile_library(source: Path, toolkit: Path, folder: Path) -> None:
     header = (toolkit / "include" / "cuda.h").read_text(encoding="utf-8", errors="replace")
     renamed = {a: b for a, b in re.findall(r"#define (cu\w+) +(?:\w+\()?(cu\w+)", header) if a != b}
     names += [renamed.get(s, s) for s in re.findall(r"CUDAAPI (cu\w+)\(", header)]
+    # with --default-stream per-thread: they stand for the others
+    renamed |= {s: s[:-5] for s in names if s.endswith(PER_THREAD)}
     lines = ["int simt_refused(const char*);", "const char* simt_driver_error(int n) {"]
     for error, number in re.findall(r"^ +(CUDA_(?:ERROR_\w+|SUCCESS)) += (\d+)", header, re.M):
         lines.append(f'    if (n == {number}) return "{error}";')
     lines.append("    return 0;\n}")
-    defined = own | {s for s in names if re.match("_*cu", s)}
+    defined = own | {s for s in names if re.match("_*cu", s) and s not in renamed}
     for symbol in sorted(defined - own):
         lines.append(f'int {symbol}() {{ return simt_refused("{symbol}"); }}')
     older = [f"-Wl,--defsym={s}={renamed[s]}" for s in renamed.keys() - defined]

@@ -68,6 +68,8 @@ def run_built(
     with tempfile.TemporaryDirectory(prefix="simt-") as name:
         code = DeviceCode(DeviceMemory(Path(name)), source)
         runtime = Runtime(code, source, launches)
+        if any(f"{end}\0".encode() in executable.read_bytes() for end in nvcc.PER_THREAD):
+            runtime.take_threads_stream()
         try:
             status = serve(
                 executable.resolve(), arguments, runtime, captured=captured,

@@ -166,6 +166,10 @@ class State:
         message = self.source.in_words(finding.message)
         self.launches.add(file, replace(finding, line=line or None, message=message))
 
+    def take_threads_stream(self) -> None:
+        """Takes stream 0 for the per-thread default stream, as the program is compiled."""
+        self._streams[0] = self._streams[2]
+
     def _stream(self, handle: int) -> CudaStream:
         stream = self._streams.get(handle)
         if stream is None:

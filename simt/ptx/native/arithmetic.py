@@ -427,7 +427,9 @@ class Arithmetic(Emitter):
     def compare(self, op: Op, values: list[str]) -> str:
         """`setp` and `set`: whether a comparison holds."""
         word, kind = op[1], op[-1]
-        if kind not in LLVM or kind.endswith("x2") or kind == "bf16":
+        if kind == "bf16":
+            return self.compare((*op[:-1], "f32"), [self.from_bfloat16(v) for v in values])
+        if kind not in LLVM or kind.endswith("x2"):
             raise NotNative(".".join(op))
         t, (a, b) = LLVM[kind], values[:2]
         if kind in FLOATS:

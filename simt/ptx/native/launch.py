@@ -27,6 +27,7 @@ from simt.ptx.lanes import formatted, text_at
 from simt.ptx.machine import PtxMachine
 from simt.ptx.native.build import compiled
 from simt.ptx.native.emitter import NotNative
+from simt.ptx.native.registers import UNKNOWN
 from simt.ptx.native.scheduler import MASKS, Kernel
 from simt.ptx.native.translator import FAULTS, FRAME, MOST_PRINTED, OWN, SAID
 from simt.ptx.program import PtxProgram
@@ -71,7 +72,8 @@ def launch_native(
     executor = executor or partial(
         launch, untyped, grid, block, values, dynamic=dynamic, machine=PtxMachine
     )
-    saved = _copies(written_allocations(untyped, values))
+    changed = written_allocations(untyped, values)
+    saved = _copies([a for a in changed if common.read is None or a in common.read])
     status, noted, lines = code.run(program, common, grid, block, dynamic)
     try:
         printed = common.printed(code.kernel, lines)
@@ -194,6 +196,8 @@ class _Common:
         self.count = len(rows)
         self.table = np.array([*rows, (0, 0, 0, 0)], np.uint64)
         slots, addresses, self.fixed = [(0, 0, 0)], [0], False
+        # what a launch reads, if that is known: what it only writes, it can write again
+        self.read: set[Allocation] | None = None if UNKNOWN in kernel.reads else set()
         for root in kernel.slots:
             if root[0] == "symbol":
                 pointer = program.memory.allocations[root[1]].address
@@ -202,6 +206,8 @@ class _Common:
             found = [t[pointer >> 40] for t in memory.tables.values() if pointer >> 40 in t]
             address, size, free, data = _row(found[0]) if found else (pointer, 0, 1, 0)
             self.fixed |= root in kernel.written and not free
+            if found and self.read is not None and root in kernel.reads:
+                self.read.add(found[0])
             slots.append((pointer - address, size, data))
             addresses.append(pointer)
         self.even = not any(into % 16 for into, _, _ in slots)

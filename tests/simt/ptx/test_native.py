@@ -10,6 +10,7 @@ import simt
 from simt.core import limits
 from simt.cpp import cpp
 from simt.cpp.module import CppKernel
+from simt.ptx.native import launch
 
 from ..cpp import classics_numbers, classics_sequences
 from ..cpp.classics import CLASSICS, MISTAKES, Mistake
@@ -235,3 +236,58 @@ def test_blocks_on_several_cores_count_together() -> None:
     assert not code.kernel.in_order
     assert bins.tolist() == np.bincount(a).tolist()
     assert most[0] == int((np.arange(1 << 18) ^ 0x155).max())
+
+
+def test_pairs_of_halves_are_compared() -> None:
+    source = """
+    #include <cuda_fp16.h>
+    #include <cuda_bf16.h>
+    __global__ void compare(const __half2* a, const __half2* b, __half2* flags, unsigned* masks,
+                            const __nv_bfloat16* c, const __nv_bfloat16* d, int* less) {
+        int i = threadIdx.x;
+        flags[i] = __hgt2(a[i], b[i]);
+        masks[i] = __hleu2_mask(a[i], b[i]);
+        less[i] = c[i] < d[i];
+    }
+    """
+    rng = np.random.default_rng(4)
+    a, b = rng.integers(-2, 3, (2, 64)).astype(np.float16)
+    a[::7] = np.nan
+    c, d = (x.astype(np.float32).view(np.uint16)[1::2].copy() for x in (a, b))
+    flags, masks, less = np.zeros(64, np.float16), np.zeros(32, np.uint32), np.zeros(64, np.int32)
+    native = unchecked(
+        cpp(source)["compare"], (1, 32), a.view(np.uint32), b.view(np.uint32),
+        flags.view(np.uint32), masks, c, d, less,
+    )  # fmt: skip
+    assert "left" not in native, native
+    assert (flags == (a > b)).all()
+    assert (masks.view(np.uint16) == np.where(a > b, 0, 0xFFFF)).all()
+    assert (less[:32] == (a < b)[:32]).all()
+
+
+def test_only_what_a_launch_reads_is_kept_for_the_executor(monkeypatch: Any) -> None:
+    kernel = cpp("""
+    __global__ void sum(const float* a, float* b, float* sums, float* last, int* count, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        sums[i] = a[i] + b[i];
+        b[i] = -1;
+        if (i == 63) last[n] = 1;
+        atomicAdd(count, 1);
+    }
+    """)["sum"]
+    copies, kept = launch._copies, []
+    monkeypatch.setattr(
+        launch, "_copies", lambda some: kept.extend(a.data.nbytes for a in some) or copies(some)
+    )
+    for n in (3, 4):
+        a, b, sums, last = (np.full(size, 2, np.float32) for size in (64, 64, 64, 4))
+        count = np.zeros(1, np.int32)
+        run = partial(unchecked, kernel, (2, 32), a, b, sums, last, count, n)
+        if n == 4:
+            with pytest.raises(simt.errors.KernelError, match=r"last\[4\], out of bounds"):
+                run()
+        else:
+            run()
+        assert (sums == 4).all()  # of what was in `b` before
+        assert kept == [b.nbytes, count.nbytes]
+        kept.clear()

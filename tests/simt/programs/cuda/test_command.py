@@ -96,6 +96,36 @@ def test_findings_are_told_at_once_and_a_program_that_is_stopped_has_its_report(
     assert "out of bounds" in (tmp_path / "pages" / "fill.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("_host_compiler")
+def test_unchecked_the_memory_of_a_device_is_new(tmp_path):
+    (tmp_path / "sums.cu").write_text(
+        "#include <cstdio>\n__global__ void add(int* x) { x[threadIdx.x] += 5; }\n"
+        "int main() {\n    int *x, y[32];\n    cudaMalloc(&x, sizeof y);\n    add<<<1, 32>>>(x);\n"
+        "    cudaMemcpy(y, x, sizeof y, cudaMemcpyDefault);\n    cudaFree(x);\n"
+        '    printf("%d\\n", y[31]);\n}\n'
+    )
+    fast, checked = command("--fast", "sums.cu", cwd=tmp_path), command("sums.cu", cwd=tmp_path)
+    assert (fast.stdout, fast.stderr) == ("5\n", "")
+    assert "reads x[0] in global memory, which nobody has written" in checked.stderr
+
+
+@pytest.mark.usefixtures("_host_compiler")
+def test_a_program_may_be_compiled_for_a_default_stream_per_thread(tmp_path):
+    (tmp_path / "two.cu").write_text(
+        "#include <cstdio>\n__global__ void put(int* x, int n) { x[threadIdx.x] = n; }\n"
+        "int main() {\n    int *x, y[32];\n    cudaStream_t other;\n    cudaStreamCreate(&other);\n"
+        "    cudaMalloc(&x, sizeof y);\n    put<<<1, 32>>>(x, 1);\n"
+        "    put<<<1, 32, 0, other>>>(x, 2);\n    cudaDeviceSynchronize();\n"
+        "    cudaMemcpy(y, x, sizeof y, cudaMemcpyDefault);\n    cudaFree(x);\n"
+        '    printf("%d\\n", y[31] > 0);\n}\n'
+    )
+    legacy = command("two.cu", cwd=tmp_path)
+    done = command("--nvcc=--default-stream per-thread", "two.cu", cwd=tmp_path)
+    assert (legacy.stdout, legacy.stderr) == ("1\n", "")  # one waits for the other
+    assert done.stdout == "1\n"
+    assert done.stderr.startswith("two.cu:9: put on other writes x, which put of line 8")
+
+
 PARTS = {
     "main.cu": """#include <cstdio>
 #include "part.cuh"

@@ -38,3 +38,11 @@ def test_shared_memory_is_a_file_whose_number_is_used_again(tmp_path):
     assert not file.exists()
     again, _ = memory.share("pinned", 0, 4)
     assert again.address == piece.address
+
+
+def test_a_quarter_of_the_computer_s_memory_is_the_device_s(tmp_path, monkeypatch):
+    sizes = {"SC_PHYS_PAGES": 1 << 24, "SC_PAGE_SIZE": 1 << 12}
+    monkeypatch.setattr("os.sysconf", sizes.__getitem__)
+    assert DeviceMemory(tmp_path).total == 1 << 34
+    sizes["SC_PHYS_PAGES"] = 1 << 19
+    assert DeviceMemory(tmp_path).total == 1 << 30  # never less
