@@ -189,7 +189,7 @@ class _Copies:
 
         for callee in callees:
             if callee.name in inside:
-                raise NotNative(f"{callee.name}, which calls itself")
+                raise NotNative("a device function calls itself")
             self._count += 1
             on = f"other$${self._count}"
             if by_address:
