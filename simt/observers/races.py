@@ -248,7 +248,12 @@ class Races(Observer):
         self.write(m, write, index)
 
     def _first_block(
-        self, m: Chunk, shadow: Shadow, table: Table | None, tables: Sequence[Table], floor: int
+        self,
+        m: Chunk,
+        shadow: Shadow,
+        table: Table | None,
+        tables: Sequence[Table],
+        floor: int,
     ) -> Table | None:
         """The first block's threads of an access and its elements, if they stand for all blocks'.
 
