@@ -260,9 +260,4 @@ def _not(value: Value) -> Value:
     return np.logical_not(value) if isinstance(value, np.ndarray) else not value
 
 
-UNARY: dict[str, Operation] = {
-    "USub": _negative,
-    "UAdd": _widened,
-    "Invert": _invert,
-    "Not": _not,
-}
+UNARY: dict[str, Operation] = {"USub": _negative, "UAdd": _widened, "Invert": _invert, "Not": _not}

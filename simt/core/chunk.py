@@ -83,12 +83,7 @@ class Chunk:
     """The threads of some blocks, by their numbers in the grid, and their state."""
 
     def __init__(
-        self,
-        source: Listing,
-        grid: Triple,
-        block: Triple,
-        numbers: Lanes,
-        findings: FindingLog,
+        self, source: Listing, grid: Triple, block: Triple, numbers: Lanes, findings: FindingLog
     ) -> None:
         self.source = source
         self.grid, self.block = grid, block

@@ -97,9 +97,7 @@ def _fault(probe: str) -> str | None:
 
 
 def decide(
-    environment: Mapping[str, str],
-    gpus: tuple[Gpu, ...] | None = None,
-    probe: str = PROBE,
+    environment: Mapping[str, str], gpus: tuple[Gpu, ...] | None = None, probe: str = PROBE
 ) -> Selection:
     """Decide where kernels run; `gpus` and `probe` are parameters so that tests can force them.
 

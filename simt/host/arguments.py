@@ -29,10 +29,7 @@ ALTERNATIVES: tuple[tuple[tuple[type, ...], str], ...] = (
     ((list, range), "pass np.array({0}), or a tuple of its numbers"),
     ((set, frozenset), "pass np.array(list({0}))"),
     ((dict,), "pass np.array(list({0}.values())), or what the kernel needs of it"),
-    (
-        (type(None),),
-        "always pass an array or a number, and a flag that says whether to use it",
-    ),
+    ((type(None),), "always pass an array or a number, and a flag that says whether to use it"),
     (
         (FunctionType,),
         "name the function in the kernel, and decorate it with @cuda.jit(device=True)",

@@ -8,10 +8,10 @@ import numpy as np
 
 __all__ = [
     "absolute_difference", "bit_field_extract", "bit_field_insert", "bit_mask", "count_bits",
-    "divide", "dot_of_bytes", "dot_of_halves", "funnel", "high_half", "highest_bit",
-    "leading_zeros", "lookup", "packed_limited", "permuted", "product_of_24_bits", "quotient",
-    "remainder", "reversed_bits", "saturated_sum", "shift_left", "shift_right", "shift_to_highest",
-    "wide", "with_carry",
+    "distance_of_bytes", "divide", "dot_of_bytes", "dot_of_halves", "funnel", "high_half",
+    "highest_bit", "leading_zeros", "lookup", "packed_limited", "permuted", "product_of_24_bits",
+    "quotient", "remainder", "reversed_bits", "saturated_sum", "shift_left", "shift_right",
+    "shift_to_highest", "wide", "with_carry",
 ]  # fmt: skip
 
 Array = Any  # of NumPy
@@ -187,6 +187,13 @@ def dot_of_bytes(a: Array, b: Array, c: Array) -> Array:
         for x in (a, b)
     ]
     total: Array = c + (parts[0] * parts[1]).sum(axis=-1, dtype=c.dtype)
+    return total
+
+
+def distance_of_bytes(a: Array, b: Array, c: Array) -> Array:
+    """`vabsdiff4.add`: c plus the differences of the four bytes of a and b, without their signs."""
+    first, second = (np.ascontiguousarray(x).view(np.uint8).reshape(*x.shape, 4) for x in (a, b))
+    total: Array = c + absolute_difference(first, second).sum(-1, c.dtype)
     return total
 
 

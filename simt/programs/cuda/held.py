@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simt.host.settings import checking
 from simt.host.work.order import Task
 from simt.programs.cuda.memory import Piece
 
@@ -97,7 +98,8 @@ class ProtectedPages:
             unclear = unclear and task.operation.kind == "kernel"
             for use in work.now():
                 inside = use.piece is piece and use.start <= at < use.stop
-                if inside and (use.writes or writes) and not (atomic and use.atomic):
+                allowed = atomic and (use.atomic or not checking())  # unchecked, nobody knows
+                if inside and (use.writes or writes) and not allowed:
                     conflicts.append((use, task if unclear else None))
         return max(conflicts, key=lambda c: (c[1] is None, c[0].writes), default=None)
 

@@ -201,7 +201,8 @@ class PreparedKernel(PreparedPtx):
                 finding.line = launch.line
             else:
                 finding.message += f", in the grid launched on line {launch.line}"
-        self.family.append((child, report, stopped))
+        # a launch that no GPU accepts fails, and the threads of its parent have gone on
+        self.family.append((child, report, None if child.stopped else stopped))
         return child._children(depth + 1) if stopped is None else []
 
     def _copy(self, to: int, start: int, count: int) -> None:

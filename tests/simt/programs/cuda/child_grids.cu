@@ -104,7 +104,6 @@ static void conditional(int* left) {
         for (int k = 0; k < count; ++k) printf("%d ", notes[k]);
         printf("\n");
     }
-    cudaFree(left);
 }
 
 static void fill(int* tree, int at, int depth, int step) {
@@ -119,7 +118,12 @@ int main(int count, char** arguments) {
     if (mode == 1) endless<<<1, 1>>>(a);
     if (mode == 2) wrong<<<1, 2>>>(a);
     if (mode == 3) conditional(a);
-    if (mode) return cudaDeviceSynchronize();
+    if (mode) {
+        cudaError_t error = cudaDeviceSynchronize();
+        if (error) return error;
+        cudaMemcpy(numbers, a, sizeof(numbers), cudaMemcpyDeviceToHost);
+        return cudaFree(a);
+    }
     node<<<1, 2>>>(a, 0, 4, 5);
     cudaMemcpy(numbers, a, sizeof(numbers), cudaMemcpyDeviceToHost);
     fill(expected, 0, 4, 5);

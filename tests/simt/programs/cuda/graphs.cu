@@ -253,11 +253,32 @@ void memory_of_its_own() {
     say("free", cudaFree(second_of));
 }
 
+void joined_by_hand() {
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    const cudaGraphNode_t* after;
+    cudaStreamCaptureStatus status;
+    size_t count, edges;
+    cudaStreamBeginCapture(s1, cudaStreamCaptureModeGlobal);
+    fill<<<16, 256, 0, s1>>>(x, n, 1);
+    cudaStreamGetCaptureInfo(s1, &status, nullptr, &graph, &after, nullptr, &count);
+    cudaGraphAddEmptyNode(&node, graph, after, count);
+    say("after", cudaStreamUpdateCaptureDependencies(s1, &node, nullptr, 1,
+                                                     cudaStreamSetCaptureDependencies));
+    add<<<16, 256, 0, s1>>>(x, x, n);
+    cudaStreamEndCapture(s1, &graph);
+    cudaGraphGetEdges(graph, nullptr, nullptr, nullptr, &edges);
+    cudaGraphLaunch(made_of(graph), s1);
+    cudaStreamSynchronize(s1);
+    printf("%zu edges, %g\n", edges, first(x));
+}
+
 int main(int argc, char** argv) {
     std::map<std::string, void (*)()> all{
 #define ONE(name) {#name, name}
         ONE(fork_and_join), ONE(beside_another_stream), ONE(launched_twice), ONE(explicit_nodes),
         ONE(what_a_capture_cannot_hold), ONE(memory_of_its_own),
+        ONE(joined_by_hand),
     };
     wrong = argc > 2 && !strcmp(argv[2], "wrong");
     cudaMalloc(&x, bytes);

@@ -47,6 +47,7 @@ RIGHT = {
     ],
     "beside_another_stream": ["added 5"],
     "launched_twice": ["8 24"],
+    "joined_by_hand": ["after: cudaSuccess", "2 edges, 2"],
     "explicit_nodes": [
         "not covered: cudaErrorNotSupported", *MADE, "total 16384",
         "total 20480", "another kernel: cudaSuccess", "total 28672",
