@@ -464,11 +464,14 @@ class Arithmetic(Emitter):
                 value = self._limited(value, of, to)
             return self.bits(value, of, to)
         if of not in FLOATS:
-            if words & MODES:
+            modes = words & MODES
+            if modes and (to != "f32" or bits_of(of) > 32):
                 raise NotNative(".".join(op))
-            wide = "float" if to == "f16" else b
+            wide = "double" if modes else "float" if to == "f16" else b
             value = self.op(f"{'s' if of[0] == 's' else 'u'}itofp {a} {value} to {wide}")
-            value = self.cast("fptrunc", value, wide, b)
+            value = (
+                self.rounded(value, modes.pop()) if modes else self.cast("fptrunc", value, wide, b)
+            )
             return self.saturated(value, to) if "sat" in words else value
         if "ftz" in words and of == "f32":
             value = self.flushed(value, of)
@@ -502,12 +505,9 @@ class Arithmetic(Emitter):
         """A float that is rounded already as the nearest whole number that there is."""
         if of == "f16":
             value, of = self.op(f"fpext half {value} to float"), "f32"
-        limits, a, b = np.iinfo(TYPES[to]), LLVM[of], LLVM[to]
-        low, high = constant(float(limits.min), of), constant(float(limits.max), of)
-        inside = self.calc(a, "x > low and x < high", x=value, low=low, high=high)
-        safe = self.select(inside, a, value, constant(0, of))
-        whole = self.op(f"fpto{'s' if to[0] == 's' else 'u'}i {a} {safe} to {b}")
-        top = 0 if max(bits_of(of), bits_of(to)) < 64 else 1 << (limits.bits - 1)
-        plus, nan = (self.calc(a, test, x=value) for test in ("x > 0.0", "x != x"))
-        formula = f"{top} if nan else whole if inside else {limits.max} if plus else {limits.min}"
-        return self.calc(b, formula, nan=nan, whole=whole, inside=inside, plus=plus)
+        b, n = LLVM[to], bits_of(to)
+        how = f"@llvm.fpto{'s' if to[0] == 's' else 'u'}i.sat.{b}.{of}"
+        whole = self.op(f"call {b} {how}({LLVM[of]} {value})")
+        top = 0 if max(bits_of(of), n) < 64 else 1 << n - 1
+        nan = self.calc(LLVM[of], "x != x", x=value)
+        return self.calc(b, f"{top} if nan else whole", whole=whole, nan=nan)

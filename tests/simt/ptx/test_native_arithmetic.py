@@ -51,6 +51,7 @@ GROUPS = {
     + [f"cvt.{mode}.{to}.{of}" for to in WHOLE for of in ("f32", "f64")
        for mode in ("rni", "rzi", "rmi", "rpi")]
     + [f"cvt.rn.{to}.{of}" for of in WHOLE for to in ("f32", "f64")]
+    + [f"cvt.{mode}.f32.{of}" for of in ("s32", "u32", "s16") for mode in ("rm", "rp", "rz")]
     + [f"cvt.rn.f16.{of}" for of in ("s32", "u32", "f32", "f64")]
     + [f"cvt.{mode}.f32.f64" for mode in ("rn", "rm", "rp", "rz")]
     + [f"cvt.{mode}.f32.f32" for mode in ("rni", "rzi", "rmi", "rpi", "sat", "ftz")]
