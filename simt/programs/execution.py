@@ -18,8 +18,6 @@ from simt.host.work.queue import work_queue
 from simt.programs.launches import Launches
 from simt.wording import install_command, shown
 
-__all__ = ["run_notebook", "run_script"]
-
 
 def run_script(script: Path, arguments: list[str], launches: Launches) -> int:
     """The exit status of a script that has its own `argv`, with its folder on the path."""

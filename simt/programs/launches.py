@@ -11,8 +11,6 @@ from typing import Any
 from simt.core.findings import Finding
 from simt.report.report import Report
 
-__all__ = ["Launches"]
-
 
 class Launches:
     """Listens to every launch; `in_detail` counts what the first one of each kernel moves."""

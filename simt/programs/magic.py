@@ -13,8 +13,6 @@ from simt.programs.command_line import carry_out, common_options
 from simt.programs.cuda.run import CudaProgram
 from simt.programs.launches import Launches
 
-__all__ = ["run_cell"]
-
 
 class _Options(argparse.ArgumentParser):
     """Options that never end the process."""

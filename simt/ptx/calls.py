@@ -13,8 +13,6 @@ from simt.ptx.parse import function_address
 from simt.ptx.program import PtxProgram
 from simt.ptx.translate import Code
 
-__all__ = ["FunctionCalls"]
-
 Lanes = Any
 DEPTH = 64  # functions inside functions
 

@@ -18,8 +18,6 @@ from simt.core.masks import EMPTY, split
 from simt.core.memory import View
 from simt.ptx.memory import MemoryAccess, joined
 
-__all__ = ["AsyncCopies", "Copy"]
-
 Lanes = Any
 
 

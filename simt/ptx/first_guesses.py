@@ -11,8 +11,6 @@ import re
 
 from simt.ptx.parse import Function, Instruction
 
-__all__ = ["first_guesses", "polls", "strength"]
-
 COPIES = ("mov", "cvta", "add")
 TESTS = ("and", "cvt", "shr", "xor", "bfe")  # of bits of a flag, before they are compared
 Origins = dict[str, tuple[str, int]]

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from simt.ptx.parse import Function, Instruction
 
-__all__ = ["END", "ENDS", "Graph"]
-
 END = -1  # behind the last instruction
 ENDS = ("bra", "brx", "ret", "exit", "trap")  # a basic block ends with one of these
 BARRIERS = ("bar", "barrier")

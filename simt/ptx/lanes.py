@@ -18,8 +18,6 @@ from simt.observers.initialized import WriteMap
 from simt.ptx.mbarriers import Mbarriers
 from simt.ptx.parse import not_covered
 
-__all__ = ["WarpOperations"]
-
 Lanes = Any
 WARP = 32
 HEAP = 1 << 28  # bytes that kernels can take by malloc

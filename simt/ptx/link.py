@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from simt.core.findings import Finding, Stop
 from simt.ptx.parse import Module, parse
 
-__all__ = ["link"]
-
 # what a text declares outside of functions, one statement a line
 VARIABLE = re.compile(
     r"^[ \t]*(?P<linkage>\.\w+[ \t]+)??\.(?P<space>global|const)\b[^=;\n]*?"

@@ -24,8 +24,6 @@ from simt.ptx.textures import TextureAccess
 from simt.ptx.translate import Block, Code
 from simt.ptx.ways import go_ahead, go_on, leaf, on_top, same, take_turns, wait
 
-__all__ = ["PtxMachine"]
-
 Triple = tuple[int, int, int]
 Lanes = Any
 STALLED = 16  # stands for a barrier, beyond those that have numbers

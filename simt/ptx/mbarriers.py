@@ -22,8 +22,6 @@ from simt.core.memory import View, gather
 from simt.ptx.copies import AsyncCopies
 from simt.ptx.parse import Instruction, not_covered, space_of
 
-__all__ = ["MbarrierInstructions", "Mbarriers"]
-
 Lanes = Any
 STATE, ONE = np.dtype(np.uint64), np.ones((1, 1), np.int64)
 COUNT = (1 << 20) - 1

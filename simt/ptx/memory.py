@@ -21,8 +21,6 @@ from simt.intrinsics.atomics import decreased, exchanged, increased, swapped, up
 from simt.machine.lockstep import Lockstep
 from simt.ptx.parse import WINDOWS, Array
 
-__all__ = ["GLOBAL_BITS", "LOCAL_BITS", "POISON", "MemoryAccess", "joined"]
-
 GLOBAL_BITS, LOCAL_BITS = 40, 20
 MAX_ADDRESS_ARRAYS = 64  # whose properties are cached
 # bytes that nobody wrote: a NaN as a float16, bfloat16, float32 and float64, and no small integer

@@ -8,10 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "by_halves", "from_bfloat16", "in_bfloat16", "to_bfloat16", "two_float8", "without_negative",
-]  # fmt: skip
-
 Array = Any  # of NumPy
 
 

@@ -13,11 +13,6 @@ from zlib import crc32
 from simt.core.findings import Finding, Stop
 from simt.ptx.text import HEAD, PARAM, closing, passing_parameters, scoped
 
-__all__ = [
-    "SPACES", "WINDOWS", "Array", "Function", "Instruction", "Module", "files_of",
-    "function_address", "is_register", "names", "not_covered", "parse", "space_of",
-]  # fmt: skip
-
 SPACES = ("global", "shared", "local", "const", "param")
 WINDOWS = {"shared": 1 << 36, "local": 1 << 37}  # where generic addresses of a space begin
 # bits of registers; a predicate has none

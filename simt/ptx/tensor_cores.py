@@ -28,8 +28,6 @@ from simt.ptx.arithmetic import TYPES
 from simt.ptx.narrow import from_bfloat16
 from simt.ptx.parse import Instruction, names, not_covered, space_of
 
-__all__ = ["TensorCores"]
-
 Lanes = Any
 BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s32": 32, "s8": 8, "u8": 8,
         "s4": 4, "u4": 4, "b1": 1}  # fmt: skip

@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator
 from itertools import accumulate
 
-__all__ = ["HEAD", "PARAM", "closing", "passing_parameters", "scoped"]
-
 HEAD = re.compile(
     r"(?P<linkage>(?:\.(?:visible|weak|extern)\s+)*)\.(?P<kind>entry|func)\s*"
     r"(?:\((?P<results>[^)]*)\)\s*)?(?P<name>[\w$]+)\s*(?:\((?P<params>[^)]*)\))?"

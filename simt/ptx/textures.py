@@ -17,8 +17,6 @@ from simt.core.findings import Finding, Stop
 from simt.core.masks import EMPTY, split
 from simt.ptx.memory import MemoryAccess
 
-__all__ = ["Texels", "Texture", "TextureAccess"]
-
 Lanes = Any
 WRAP, CLAMP, MIRROR, BORDER = range(4)  # cudaTextureAddressMode
 FRACTION = 256  # parts of a texel that a weight tells apart

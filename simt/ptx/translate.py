@@ -25,8 +25,6 @@ from simt.ptx.mbarriers import MbarrierInstructions
 from simt.ptx.parse import WINDOWS, Function, Instruction, is_register, names, not_covered, space_of
 from simt.ptx.tensor_cores import TensorCores
 
-__all__ = ["NO_RESULT", "Block", "Code", "number", "result_kind", "translated"]
-
 Symbols = Callable[[str], int | None]  # the address of a symbol, if it is one
 SPECIAL = re.compile(
     r"%(n?tid|n?ctaid)\.[xyz]|%laneid|%n?warpid|%lanemask_\w\w|%clock\w*|%globaltimer\w*"

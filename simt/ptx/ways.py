@@ -16,8 +16,6 @@ import numpy as np
 from simt.core.masks import EMPTY, split, union
 from simt.ptx.flow import END
 
-__all__ = ["go_ahead", "go_on", "leaf", "on_top", "same", "take_turns", "wait"]
-
 FIRST_BARRIER = END - 1
 Stack = list[list[Any]]
 

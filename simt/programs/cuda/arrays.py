@@ -10,8 +10,6 @@ from simt.programs.cuda.memory import Piece
 from simt.programs.cuda.state import Answer, State
 from simt.ptx.textures import Texels, Texture
 
-__all__ = ["ARRAY_LIMITS", "ArrayCalls"]
-
 HANDLE = 1 << 39  # by which an array's handle is no address of its texels
 LAYERED, SURFACES, CUBE = 1, 2, 4  # flags of cudaMalloc3DArray
 KINDS = "iuf"  # of a channel, by its cudaChannelFormatKind

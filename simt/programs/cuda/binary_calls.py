@@ -9,8 +9,6 @@ from simt.programs.cuda.binary import Variable
 from simt.programs.cuda.errors import ApiError, number_of
 from simt.programs.cuda.state import Answer, State
 
-__all__ = ["BinaryCalls"]
-
 
 class BinaryCalls(State):
     """What `cudart.cpp` tells of the program that it is linked with."""

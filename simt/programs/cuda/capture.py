@@ -9,8 +9,6 @@ from simt.programs.cuda.errors import ApiError
 from simt.programs.cuda.graphs import HANDLE_AT, Graph, GraphCalls, Node, Request
 from simt.programs.cuda.state import Answer
 
-__all__ = ["CaptureCalls"]
-
 NONE, ACTIVE, INVALID = 0, 1, 2  # cudaStreamCaptureStatus
 RELAXED = 2  # of cudaStreamCaptureMode
 LEGACY = (0, 1)  # handles of the default stream

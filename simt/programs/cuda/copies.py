@@ -13,8 +13,6 @@ from simt.programs.cuda.held import Use
 from simt.programs.cuda.memory import Piece, written
 from simt.programs.cuda.state import Answer, CudaStream, State
 
-__all__ = ["CopyCalls"]
-
 KINDS = (
     "cudaMemcpyHostToHost", "cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost",
     "cudaMemcpyDeviceToDevice", "cudaMemcpyDefault",

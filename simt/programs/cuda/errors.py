@@ -7,8 +7,6 @@ from pathlib import Path
 
 from simt.core.findings import Finding
 
-__all__ = ["ERRORS", "NATIVE", "ApiError", "KernelFailure", "NotSupported", "number_of"]
-
 NATIVE = Path(__file__).with_name("native")
 _LINE = re.compile(r'^SIMT_ERROR\((\d+), (\w+), "([^"]*)"\)', re.MULTILINE)
 ERRORS = {

@@ -19,8 +19,6 @@ from simt.programs.cuda.errors import ApiError, number_of
 from simt.programs.cuda.state import BRANCH, Answer, CudaStream
 from simt.programs.cuda.work import LaunchCalls
 
-__all__ = ["HANDLE_AT", "REQUEST", "Graph", "GraphCalls", "Node", "Request"]
-
 REQUEST = struct.Struct("<16sq8QQ")
 # where a request that may be recorded has its stream, and the cudaGraphNodeType of what it becomes
 HANDLE_AT = {

@@ -16,8 +16,6 @@ from simt.host.settings import checking
 from simt.host.work.order import Task
 from simt.programs.cuda.memory import Piece
 
-__all__ = ["ProtectedPages", "Use"]
-
 NONE, READ, BOTH = 0, 1, 3  # what the host may do: PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE
 PAGE = mmap.PAGESIZE
 Pages = np.ndarray[Any, Any]

@@ -25,8 +25,6 @@ from simt.ptx.program import ChildGrid, PtxProgram
 from simt.ptx.textures import Texels, Texture
 from simt.report.report import Report
 
-__all__ = ["DeviceKernel", "PreparedKernel"]
-
 Triple = tuple[int, int, int]
 BYTES = np.dtype(np.uint8)
 MAX_DEPTH = 24  # of grids that threads launch

@@ -21,8 +21,6 @@ from simt.programs.cuda.errors import ApiError
 from simt.ptx.memory import GLOBAL_BITS, POISON
 from simt.ptx.textures import Texels, Texture
 
-__all__ = ["DEVICE", "DeviceMemory", "Piece", "written"]
-
 DEVICE = 1 << 12  # the first number of device memory: addresses from 2⁵² on, which nobody has
 ON_DEVICE = ("device", "managed", "array")
 SHARED = range(0x10, 0x50)  # numbers of what both map: 16 to 80 TiB, where no program lies

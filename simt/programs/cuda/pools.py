@@ -9,8 +9,6 @@ from simt.programs.cuda.errors import ApiError
 from simt.programs.cuda.memory import Piece
 from simt.programs.cuda.state import Answer
 
-__all__ = ["PoolCalls"]
-
 DEFAULT_POOL = 1 << 11  # below all handles
 # cudaMemPoolAttr: before these, how memory that was freed may be used again
 THRESHOLD, RESERVED, RESERVED_HIGH, USED, USED_HIGH = range(4, 9)

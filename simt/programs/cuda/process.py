@@ -15,8 +15,6 @@ from typing import IO
 from simt.programs.cuda.graphs import REQUEST
 from simt.programs.cuda.runtime import Runtime
 
-__all__ = ["serve"]
-
 ANSWER = struct.Struct("<i4xQQQQQ")
 REGION, WRITE = struct.Struct("<QQQ"), struct.Struct("<QQ")
 

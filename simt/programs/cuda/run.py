@@ -17,8 +17,6 @@ from simt.programs.cuda.runtime import Runtime
 from simt.programs.cuda.sources import SourceFiles
 from simt.programs.launches import Launches
 
-__all__ = ["CudaProgram", "run_built"]
-
 
 class CudaProgram:
     """A program that nvcc compiles, as long as the `with` statement lasts.

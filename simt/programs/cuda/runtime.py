@@ -20,8 +20,6 @@ from simt.programs.cuda.pools import PoolCalls
 from simt.programs.cuda.state import Answer
 from simt.ptx.memory import GLOBAL_BITS
 
-__all__ = ["Runtime"]
-
 # what is asked for though a kernel has failed
 SAFE_CALLS = {
     "last_error", "fault", "attribute", "memory", "reset", "callback_end", "site", "refused",

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["FILE", "SourceFiles", "frames", "is_own"]
-
 FILE = 100_000  # what the lines of a file are counted from, times the file's number
 SYSTEM = ("/usr/include/", "/usr/lib/", "/usr/local/cuda", "/tmp/tmpxft_")
 

@@ -24,8 +24,6 @@ from simt.programs.cuda.memory import Piece
 from simt.programs.cuda.sources import FILE, SourceFiles
 from simt.programs.launches import Launches
 
-__all__ = ["BRANCH", "Answer", "CudaStream", "State"]
-
 # a call that makes something, with the variable that it fills
 CREATION = re.compile(
     r"\bcuda\w+\s*\(\s*(?:\(\s*void\s*\*\s*\*\s*\)\s*)?&\s*(\w+(?:(?:\.|->)\w+|\[\w+\])*)"

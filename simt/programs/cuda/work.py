@@ -17,8 +17,6 @@ from simt.programs.cuda.kernels import DeviceKernel, PreparedKernel
 from simt.programs.cuda.state import Answer, CudaStream, State
 from simt.report.report import Report
 
-__all__ = ["LaunchCalls"]
-
 MACHINE_FINDINGS = {"unsupported", "machine-fault"}  # findings that are no fault of the program's
 
 
