@@ -25,6 +25,8 @@ from simt.programs.cuda.sources import SourceFiles
 from simt.programs.execution import run_notebook, run_script
 from simt.programs.launches import Launches
 
+__all__ = ["carry_out", "common_options", "main"]
+
 PROGRAM_KINDS = "a script (.py), a notebook (.ipynb), a CUDA program (.cu) or one that is built"
 
 

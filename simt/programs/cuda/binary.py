@@ -26,6 +26,8 @@ from simt.ptx.link import link
 from simt.ptx.parse import Module, files_of
 from simt.ptx.program import Memory, PtxProgram
 
+__all__ = ["DeviceCode", "Variable"]
+
 MAGIC, PTX = 0xBA55ED50, 1  # of a fat binary; the kind of its entries that are text
 COMPRESSED = 0x3000 | 0x8000
 

@@ -20,6 +20,8 @@ from simt.errors import KernelError, MissingPackage
 from simt.programs.cuda.errors import NATIVE
 from simt.wording import install_command
 
+__all__ = ["build", "find_nvcc", "host_fault", "main", "runtime_library"]
+
 CODE = ARCHITECTURE.replace("compute", "code=compute")
 # shared: our library stands in for NVIDIA's; -g1: lines of the host's calls
 OPTIONS = (
