@@ -25,9 +25,8 @@ from simt.programs.cuda.sources import SourceFiles
 from simt.programs.execution import run_notebook, run_script
 from simt.programs.launches import Launches
 
-__all__ = ["INTERRUPTED", "carry_out", "common_options", "main"]
+__all__ = ["carry_out", "common_options", "main"]
 
-INTERRUPTED = 130  # an exit status, as of a shell
 PROGRAM_KINDS = "a script (.py), a notebook (.ipynb), a CUDA program (.cu) or one that is built"
 
 
@@ -105,7 +104,7 @@ def carry_out(options: argparse.Namespace, run: Callable[[Launches], int]) -> in
         try:
             status = run(launches)
         except KeyboardInterrupt:  # what has been found is told
-            status = INTERRUPTED
+            status = 130
     sys.stdout.flush()
     for sentence in launches.sentences():
         print(sentence, file=sys.stderr)

@@ -118,7 +118,6 @@ def _compile_library(source: Path, toolkit: Path, folder: Path) -> None:
     header = (toolkit / "include" / "cuda.h").read_text(encoding="utf-8", errors="replace")
     renamed = {a: b for a, b in re.findall(r"#define (cu\w+) +(?:\w+\()?(cu\w+)", header) if a != b}
     names += [renamed.get(s, s) for s in re.findall(r"CUDAAPI (cu\w+)\(", header)]
-    # with --default-stream per-thread: they stand for the others
     renamed |= {s: s[:-5] for s in names if s.endswith(PER_THREAD)}
     lines = ["int simt_refused(const char*);", "const char* simt_driver_error(int n) {"]
     for error, number in re.findall(r"^ +(CUDA_(?:ERROR_\w+|SUCCESS)) += (\d+)", header, re.M):

@@ -152,10 +152,10 @@ class Arithmetic(Emitter):
         return self.op(f"sub {t} {a}, {whole}")
 
     def _op_shl(self, op: tuple[str, ...], t: str, n: int, a: str, amount: str, *_: str) -> str:
-        return self._shifted("shl", n, a, amount)
+        right = "ashr" if op[-1][0] == "s" else "lshr"
+        return self._shifted("shl" if op[0] == "shl" else right, n, a, amount)
 
-    def _op_shr(self, op: tuple[str, ...], t: str, n: int, a: str, amount: str, *_: str) -> str:
-        return self._shifted("ashr" if op[-1][0] == "s" else "lshr", n, a, amount)
+    _op_shr = _op_shl
 
     def _shifted(self, how: str, n: int, a: str, amount: str) -> str:
         """By a number of 32 bits, of which any is allowed."""

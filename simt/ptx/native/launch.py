@@ -24,7 +24,7 @@ from simt.ptx.native.emitter import NotNative
 from simt.ptx.native.registers import UNKNOWN
 from simt.ptx.native.scheduler import MASKS, Kernel
 from simt.ptx.native.translator import FAULTS, FRAME
-from simt.ptx.program import LaunchMemory, PtxProgram
+from simt.ptx.program import PtxProgram
 
 __all__ = ["launch_native", "left_to_executor"]
 
@@ -175,10 +175,8 @@ class _Common:
         for name, start in kernel.parameters.items():
             raw = content[name]
             self.params[start : start + len(raw)] = np.frombuffer(raw, np.uint8)
-        every = {
-            a.address: a for space in ("global", "const") for a in memory.tables[space].values()
-        }
-        rows = [_row(every[address]) for address in sorted(every)]
+        every = memory.tables["const"] | memory.tables["global"]
+        rows = [_row(every[number]) for number in sorted(every)]
         self.count = len(rows)
         self.table = np.array([*rows, (0, 0, 0, 0)], np.uint64)
         slots, addresses, self.fixed = [(0, 0, 0)], [0], False
@@ -191,7 +189,7 @@ class _Common:
             else:
                 start = int(root[2])
                 pointer = int.from_bytes(content[root[1]][start : start + 8], "little")
-                found = _at(memory, pointer)
+                found = every.get(pointer >> 40)
             slot = (0, 0, 0)
             if found is not None:
                 address, size, free, data = _row(found)
@@ -214,14 +212,6 @@ def _row(allocation: Allocation) -> tuple[int, int, int, int]:
     size = int(allocation.data.size)
     fixed = allocation.space == "const" or allocation.frozen
     return allocation.address, size, 0 if fixed else size, allocation.device_pointer
-
-
-def _at(memory: LaunchMemory, pointer: int) -> Allocation | None:
-    for space in ("global", "const"):
-        found = memory.tables[space].get(pointer >> 40)
-        if found is not None:
-            return found
-    return None
 
 
 class _Frame:

@@ -103,12 +103,9 @@ class Translator(Arithmetic):
             home = self.known.homes[operand]
             return self.bits(self.op(f'load {LLVM[home]}, ptr %"{operand}"'), home, kind)
         if operand.startswith(("%clock", "%globaltimer")):
-            kind_of = "u64" if "64" in operand or "timer" in operand else "u32"
-            return self.bits(
-                self.bits(self.op("call i64 @llvm.readcyclecounter()"), "u64", kind_of),
-                kind_of,
-                kind,
-            )
+            own = "u64" if "64" in operand or "timer" in operand else "u32"
+            ticks = self.bits(self.op("call i64 @llvm.readcyclecounter()"), "u64", own)
+            return self.bits(ticks, own, kind)
         if SPECIAL.fullmatch(operand) or operand == "WARP_SZ":
             return self.bits(self._special(operand), "u32", kind)
         symbol = self._symbol(operand)
@@ -337,7 +334,6 @@ class Translator(Arithmetic):
 
     def _do_st(self, i: Instruction) -> None:
         kind, registers = i.op[-1], names(i.operands[1])
-        bits_of(kind)
         values = [self.read(r, kind) for r in registers]
         for value, place in zip(values, self._pieces(i, i.operands[0], len(values), writes=True),
                                 strict=True):  # fmt: skip
@@ -350,10 +346,8 @@ class Translator(Arithmetic):
         if {"commit_group", "wait_all", "wait_group"} & set(i.op):
             return
         size = int(i.operands[2])
-        load, store = (
-            Instruction(("ld", "global", "b32"), ()),
-            Instruction(("st", "shared", "b32"), ()),
-        )
+        sides = ("ld", "global", "b32"), ("st", "shared", "b32")
+        load, store = (Instruction(words, ()) for words in sides)
         of, to = self.place(load, i.operands[1], size), self.place(store, i.operands[0], size)
         words = []
         for k in range(size // 4):
@@ -369,14 +363,9 @@ class Translator(Arithmetic):
         return self.op(f"getelementptr i8, ptr {place}, i64 {count}")
 
     def _do_atom(self, i: Instruction) -> None:
-        self._atomic(i, i.operands[0], i.operands[1:])
-
-    def _do_red(self, i: Instruction) -> None:
-        self._atomic(i, "_", i.operands)
-
-    def _atomic(self, i: Instruction, target: str, rest: tuple[str, ...]) -> None:
         """No other worker comes between, unless the order does not matter: see `in_order`."""
         kind, name = i.op[-1], self._operator(i)
+        target, *rest = i.operands if i.op[0] == "atom" else ("_", *i.operands)
         floats = kind in FLOATS
         if "async" in i.op or "<" in "".join(rest) or kind.startswith(("f16", "bf16")) or (
             floats and name not in ("add", "exch")
@@ -404,6 +393,8 @@ class Translator(Arithmetic):
             new = self.arithmetic((name, kind), [old, values[0]])
         self.do(f"store {t} {new}, ptr {place}, align 1")
         self.write(target, old, kind)
+
+    _do_red = _do_atom
 
     # --- instructions
 
@@ -560,13 +551,11 @@ class Translator(Arithmetic):
             return
         if len(i.operands) > 2 or to.endswith("x2") or of.endswith("x2"):
             raise NotNative(i.name)
-        self.write(
-            i.operands[0], self.converted(i.op, self.read(i.operands[1], i.op[-1])), i.op[-2]
-        )
+        value = self.converted(i.op, self.read(i.operands[1], of))
+        self.write(i.operands[0], value, to)
 
     def _do_selp(self, i: Instruction) -> None:
         kind = i.op[-1]
-        bits_of(kind)
         a, b = (self.read(o, kind) for o in i.operands[1:3])
         chosen = self.read(i.operands[3], "pred")
         self.write(i.operands[0], self.select(chosen, LLVM[kind], a, b), kind)
@@ -671,10 +660,7 @@ class Translator(Arithmetic):
         self.do(f"store i32 {self.op(f'add i32 {before}, {value}')}, ptr {place}")
 
     def _go_on(self, i: Instruction) -> None:
-        name = i.op[0]
-        special = getattr(self, f"_end_{name}", None)
-        if special is not None:
-            special(i)
+        getattr(self, f"_end_{i.op[0]}", lambda _: None)(i)
 
     def _end_bar(self, i: Instruction) -> None:
         if "red" not in i.op:
@@ -689,9 +675,8 @@ class Translator(Arithmetic):
     _end_barrier = _end_bar
 
     def _published(self, lane: str) -> str:
-        return self.op(
-            f"load i64, ptr {self.op(f'getelementptr i64, ptr %F.published, i32 {lane}')}"
-        )
+        place = self.op(f"getelementptr i64, ptr %F.published, i32 {lane}")
+        return self.op(f"load i64, ptr {place}")
 
     def _end_shfl(self, i: Instruction) -> None:
         target, *predicate = names(i.operands[0])
