@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from simt.core.values import clamped
 from simt.intrinsics.math import larger, smaller
 from simt.ptx import integers, narrow
 from simt.ptx.parse import not_covered
@@ -360,7 +361,7 @@ def _converted(op: tuple[str, ...], value: Array) -> Array:
     if value.dtype.kind == "f" and rounding:
         value = rounding[0](value)
     if value.dtype.kind == "f" and target.kind != "f":
-        return _to_whole(value, target)
+        return clamped(value, target)
     if modes and target == np.float32 and value.dtype.kind == "f":
         return rounded(value.astype(np.float64), modes.pop())
     if modes and target.itemsize > 2 and value.dtype.kind in "iu":
@@ -390,13 +391,3 @@ def _whole_rounded(value: Array, target: np.dtype[Any], mode: str) -> Array:
     result = np.where(above & downwards, np.nextafter(near, target.type(-np.inf)), near)
     upwards = np.full(value.shape, mode == "rp") | ((mode == "rz") & (value < 0))
     return np.where(below & upwards, np.nextafter(near, target.type(np.inf)), result)
-
-
-def _to_whole(value: Array, target: np.dtype[Any]) -> Array:
-    limits = np.iinfo(target)
-    inside = (value > float(limits.min)) & (value < float(limits.max))
-    bound = np.where(value > 0, limits.max, limits.min).astype(target)
-    # PTX ISA 9.0: a NaN gives 0, the highest bit if one of the two types has 64
-    top = 0 if max(value.itemsize, target.itemsize) < 8 else 1 << (limits.bits - 1)
-    bound[np.isnan(value)] = np.uint64(top).astype(target)
-    return np.where(inside, np.where(inside, value, 0).astype(target), bound)
