@@ -7,8 +7,10 @@ import pytest
 
 import simt
 from simt import cuda
+from simt.core.source import read
 from simt.errors import KernelError
-from simt.host.work.launches import PreparedLaunch
+from simt.frontend.program import Program
+from simt.machine.execution import launch
 
 
 @cuda.jit
@@ -49,7 +51,10 @@ def test_indices_of_a_large_grid_do_not_overflow() -> None:
 
     out, blocks = np.zeros((4, 256), np.int64), 22_121_216
     last = np.array([blocks - 1])
-    PreparedLaunch(indices, blocks, 256, (out,), 0, xray=False, only=last).carry_out()
+    device = cuda.to_device(out)
+    program = Program(read(indices.py_func))
+    launch(program, (blocks, 1, 1), (256, 1, 1), (device.as_view("out"),), only=last)
+    device.copy_to_host(out)
     size = blocks * 256
     np.testing.assert_array_equal(out[:2], np.tile(np.arange(size - 256, size), (2, 1)))
     assert (out[2:] == size).all()

@@ -58,7 +58,6 @@ class PreparedPtx(Prepared):
         Raises:
             Stop: it cannot go on.
         """
-        assert self.marshalled is not None
         result = None
         if not (self.hazards or current_seed() or keeps_going()):
             result = launch_native(self._program, *self.shape, self._values, self.sharedmem)
@@ -72,9 +71,4 @@ class PreparedPtx(Prepared):
                 observers=observers, seed=current_seed(), keep_going=keeps_going(),
                 machine=PtxMachine,
             )  # fmt: skip
-        if not self.hazards:  # nobody has seen what was written
-            for _, view, written in self.arrays():
-                if written:
-                    view.allocation.written = None
-        self.marshalled.copy_back()
         return result
