@@ -1,7 +1,5 @@
 """A kernel of CUDA C++ as a text, compiled when it is first launched."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import re

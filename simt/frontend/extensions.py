@@ -5,8 +5,6 @@ function. What is given to Numba in LLVM's instructions (`intrinsic`, `lower_bui
 such body; the translator refuses it.
 """
 
-from __future__ import annotations
-
 import types
 from collections.abc import Sequence
 from contextlib import suppress

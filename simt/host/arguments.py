@@ -1,7 +1,5 @@
 """Arguments: from what a launch is given to the values of a kernel, and back after it."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

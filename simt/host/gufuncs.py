@@ -1,7 +1,5 @@
 """Generalized ufuncs: `guvectorize` applies a function of small arrays along loop dimensions."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

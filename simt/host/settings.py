@@ -1,7 +1,5 @@
 """Launch settings: what is looked for and what stops, and which of the allowed outcomes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,11 +9,6 @@ import numpy as np
 
 from simt.errors import BadInput
 from simt.wording import shown
-
-__all__ = [
-    "block_order", "checking", "current_seed", "keep_going", "keeps_going", "listeners",
-    "listening", "replacing", "set_replacing", "unchecked",
-]  # fmt: skip
 
 T = TypeVar("T")
 _checked: ContextVar[bool] = ContextVar("simt_checked", default=True)

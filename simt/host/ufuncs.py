@@ -1,7 +1,5 @@
 """Ufuncs: `vectorize` writes the kernel that applies a function of numbers to arrays."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`xray(kernel)[grid, block](*args)`: a launch under the lens, which gives a report."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

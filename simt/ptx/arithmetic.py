@@ -5,8 +5,6 @@ Rounding is the hardware's where PTX promises it (`.rn`, `fma`); the results of 
 as exact as the PTX ISA says on hardware (`tanh`: 2⁻¹¹) and rounded correctly here.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -19,8 +17,6 @@ from simt.core.values import clamped
 from simt.intrinsics.math import larger, smaller
 from simt.ptx import integers, narrow
 from simt.ptx.parse import not_covered
-
-__all__ = ["TYPES", "compare", "convert", "operand_kinds", "operation"]
 
 Array = Any  # of NumPy
 Operation = Callable[..., Array]
@@ -109,7 +105,7 @@ def rounded(x: Array, mode: str) -> Array:
     return {"rm": low, "rp": high}[mode]
 
 
-def saturated(x: Array) -> Array:
+def _saturated(x: Array) -> Array:
     return np.where(np.isnan(x), x.dtype.type(0), np.clip(x, 0, 1)).astype(x.dtype)
 
 
@@ -128,12 +124,12 @@ def flushing(function: Operation) -> Operation:
     return flush
 
 
-def times(a: Array, b: Array) -> Array:
+def _times(a: Array, b: Array) -> Array:
     return a * b
 
 
 PLAIN: dict[str, Operation] = {
-    "add": np.add, "sub": np.subtract, "mul": times, "div": integers.divide,
+    "add": np.add, "sub": np.subtract, "mul": _times, "div": integers.divide,
     "rem": integers.remainder, "min": smaller, "max": larger, "neg": np.negative, "abs": np.abs,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
     "cnot": lambda a: (a == 0).astype(a.dtype), "fma": fused,
@@ -248,7 +244,7 @@ def operation(op: tuple[str, ...]) -> Operation:
         function = partial(_or_nan, function)
     if "ftz" in words:
         function = flushing(function)
-    for word, step in (("sat", saturated), ("relu", narrow.without_negative)):
+    for word, step in (("sat", _saturated), ("relu", narrow.without_negative)):
         if word in words:
             function = partial(_then, step, function)
     return function
@@ -378,7 +374,7 @@ def _converted(op: tuple[str, ...], value: Array) -> Array:
             min(limits.max, np.iinfo(value.dtype).max),
         )
     result = value.astype(target)
-    return saturated(result) if "sat" in op and target.kind == "f" else result
+    return _saturated(result) if "sat" in op and target.kind == "f" else result
 
 
 def _whole_rounded(value: Array, target: np.dtype[Any], mode: str) -> Array:

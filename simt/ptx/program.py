@@ -1,7 +1,5 @@
 """A kernel of a PTX text as the SIMT machine takes it: its memory, its parameters, its code."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,8 +23,6 @@ from simt.ptx.parse import (
 )
 from simt.ptx.textures import Texels, Texture
 from simt.ptx.translate import Code, translated
-
-__all__ = ["LaunchMemory", "Memory", "PtxListing", "PtxProgram"]
 
 
 class PtxListing(Listing):

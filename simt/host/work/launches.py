@@ -1,7 +1,5 @@
 """Launches: the checks when a kernel is launched, and its run, now or when its turn comes."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Sequence

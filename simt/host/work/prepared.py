@@ -1,7 +1,5 @@
 """A launch whose arguments have been taken: carried out now or later, and reported in one way."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A launch of PTX on the SIMT machine: the same observers, findings and report as Numba kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,8 +15,6 @@ from simt.observers.observer import Observer
 from simt.ptx.machine import PtxMachine
 from simt.ptx.native.launch import launch_native
 from simt.ptx.program import PtxProgram
-
-__all__ = ["PreparedPtx"]
 
 
 class PreparedPtx(Prepared):
