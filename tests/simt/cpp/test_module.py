@@ -214,13 +214,10 @@ def test_a_launch_that_cannot_be() -> None:
         module()["saxpy"][1, 2048](12, 1.0, floats(12), floats(12))
     with pytest.raises(BadLaunch, match="launch configuration was not specified: write saxpy"):
         module()["saxpy"](12, 1.0, floats(12), floats(12))
-    by_position = r"by position only: write saxpy\[blocks, threads\]\(n, a, x, y\), without n="
-    with pytest.raises(TypeError, match=by_position):
+    with pytest.raises(TypeError, match=r"position only: .* saxpy\[.*\]\(n, a, x, y\), without n="):
         module()["saxpy"][4, 3](n=12)
     assert not simt.xray(module()["saxpy"])[4, 3](1.0, floats(12), floats(12), n=12).ok
-    with pytest.raises(
-        BadInput, match="no kernel 'sxpy' in this source, it has saxpy, scale, weighted"
-    ):
+    with pytest.raises(BadInput, match="'sxpy' in this source, it has saxpy, scale, weighted"):
         module()["sxpy"]
     y = np.zeros(3072, np.float32)
     module()["saxpy"][4, 3](3072, 1.0, np.ones(3072, np.float32), y)
