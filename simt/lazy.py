@@ -4,8 +4,6 @@ The stub is what type checkers and editors read; at run time the same text says 
 comes from (PEP 562), so that no name is written twice and importing a package loads nothing.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import sys

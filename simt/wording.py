@@ -1,7 +1,5 @@
 """Values and advice as a message says them."""
 
-from __future__ import annotations
-
 import re
 from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any

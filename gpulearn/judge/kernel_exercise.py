@@ -26,9 +26,9 @@ from simt.core.registry import python_function
 from simt.cpp.source import CppSource
 from simt.device import selection
 from simt.host import api
-from simt.host.dispatcher import Configured, Kernel
+from simt.host.dispatcher import Configured, Kernel, Launchable
 from simt.host.settings import block_order
-from simt.host.xray import Launchable, xray
+from simt.host.xray import xray
 from simt.observers.balance import Shares
 from simt.report.report import Report
 

@@ -1,7 +1,5 @@
 """Arithmetic: the operators of Python on values, in the types that Numba would choose."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from functools import cache

@@ -1,7 +1,5 @@
 """A chunk: blocks that run together, who their threads are and which of them are active."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable
 from functools import cached_property, lru_cache

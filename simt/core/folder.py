@@ -1,7 +1,5 @@
 """The folder in which what was compiled once is kept."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from contextlib import suppress

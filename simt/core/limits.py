@@ -1,7 +1,5 @@
 """Launch limits: how large a launch may be on the hardware, how long it may take here."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -9,11 +7,6 @@ import numpy as np
 
 from simt.core.findings import Finding, Stop
 from simt.errors import BadLaunch
-
-__all__ = [
-    "BLOCKS_EACH", "MAX_LOCAL", "MAX_SHARED", "MAX_SHARED_OPTIN", "RESERVED_SHARED", "SECONDS",
-    "WARPS_EACH", "check_shape", "check_together", "resident", "slow", "triple",
-]  # fmt: skip
 
 Triple = tuple[int, int, int]
 MAX_THREADS = 1024

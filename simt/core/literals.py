@@ -4,8 +4,6 @@ It makes a tuple of a list that is written where it is only gone through or
 searched: `for k in [1, 2]` and `x in [1, 2]`. Numba reads what that compiler made.
 """
 
-from __future__ import annotations
-
 import ast
 import dis
 import warnings

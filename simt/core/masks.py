@@ -4,8 +4,6 @@ A mask is `None` (all threads), `EMPTY` (none), or a two-dimensional array of bo
 broadcasts to (blocks, threads per block) and has both values in it.
 """
 
-from __future__ import annotations
-
 from functools import reduce
 from typing import Any
 

@@ -4,8 +4,6 @@ Numba knows the patterns that are comparisons: values, alternatives, names and `
 without a guard. Others stay as they are, for the translator to refuse.
 """
 
-from __future__ import annotations
-
 import ast
 
 

@@ -1,7 +1,5 @@
 """Places in a program: the line that asks for an operation, and what it calls its arrays."""
 
-from __future__ import annotations
-
 import linecache
 import re
 import sys

@@ -1,7 +1,5 @@
 """The program: a kernel and its device functions, as the machine takes them from the front end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Protocol
 

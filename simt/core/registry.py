@@ -17,12 +17,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from simt.core.source import KernelSource
 
-__all__ = [
-    "DeclaredFunction", "DeviceFunction", "Intrinsic", "Literal", "LocalFunction", "Namespace",
-    "callee", "can_call", "function", "intrinsic", "intrinsics", "is_namespace", "member",
-    "members", "method", "methods", "python_function",
-]  # fmt: skip
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -5,8 +5,6 @@ one letter. Numba takes the signature that needs the fewest unsafe conversions, 
 fewest safe ones, then the fewest promotions; of equal ones the first.
 """
 
-from __future__ import annotations
-
 import itertools
 from functools import cache
 from typing import Any

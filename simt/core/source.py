@@ -42,33 +42,19 @@ def unit(place: int) -> tuple[Listing, int]:
 
 
 class Listing:
-    """A text whose lines a place can name: its file, the name of what it defines, its lines."""
+    """A text whose lines a place can name, of a kernel or a function.
 
-    unit: int
+    `parameters` are the names of its parameters in order, `lines` the text by line; `file` is the
+    file or the notebook cell that it stands in, or a name in its place.
+    """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, name: str, parameters: list[str], lines: dict[int, str] | None = None, file: str = ""
+    ) -> None:
+        self.name, self.parameters = name, parameters
+        self.lines, self.file = lines or {}, file or f"<{name}>"
         self.unit = next(_serial)
         _UNITS[self.unit] = self
-
-    @property
-    def file(self) -> str:
-        """The file, or the notebook cell, that the text stands in."""
-        raise NotImplementedError
-
-    @property
-    def name(self) -> str:
-        """The name of the kernel or function."""
-        raise NotImplementedError
-
-    @property
-    def parameters(self) -> list[str]:
-        """The names of the parameters, in order."""
-        raise NotImplementedError
-
-    @property
-    def lines(self) -> dict[int, str]:
-        """The text by line."""
-        raise NotImplementedError
 
 
 @dataclass
@@ -82,29 +68,11 @@ class KernelSource(Listing):
     frozen: dict[str, Any] = field(default_factory=dict)  # what names stood for when first used
 
     def __post_init__(self) -> None:
-        super().__init__()
-
-    @property
-    def file(self) -> str:
-        """The file, or the notebook cell, that the function stands in."""
-        return self.function.__code__.co_filename
-
-    @property
-    def name(self) -> str:
-        """The function's own name."""
-        return self.tree.name
-
-    @cached_property
-    def parameters(self) -> list[str]:
-        """The names of the parameters, in the order of the function's signature."""
         args = self.tree.args
         star = [args.vararg] if args.vararg else []
-        return [a.arg for a in [*args.posonlyargs, *args.args, *star, *args.kwonlyargs]]
-
-    @cached_property
-    def lines(self) -> dict[int, str]:
-        """The text by line."""
-        return dict(enumerate(self.text.splitlines(), self.first_line))
+        names = [a.arg for a in [*args.posonlyargs, *args.args, *star, *args.kwonlyargs]]
+        lines = dict(enumerate(self.text.splitlines(), self.first_line))
+        super().__init__(self.tree.name, names, lines, self.function.__code__.co_filename)
 
     @cached_property
     def locals(self) -> set[str]:

@@ -6,8 +6,6 @@ on it (`Chunk.rely`): compilers load early what may not be needed, and in a tree
 upper lanes compute what nobody asks for.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

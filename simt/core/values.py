@@ -10,8 +10,6 @@ unsigned, else as int64; a float32 stays float32 beside integers of up to 16 bit
 becomes float64 beside wider ones; `/` of integers is float64.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -19,11 +17,6 @@ from typing import Any
 import numpy as np
 
 from simt.core.resolution import choose
-
-__all__ = [
-    "ARITHMETIC", "UNDEFINED", "Maybe", "Range", "arithmetic_type", "cast", "clamped", "dtype_of",
-    "merge_type", "normal", "settle", "truth", "where",
-]  # fmt: skip
 
 BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)

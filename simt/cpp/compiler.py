@@ -1,7 +1,5 @@
 """NVRTC, NVIDIA's run-time compiler of CUDA C++: source to PTX, on machines without a GPU too."""
 
-from __future__ import annotations
-
 import ctypes
 import importlib.util
 import re

@@ -18,12 +18,11 @@ from simt.cpp.compiler import compile_to_ptx
 from simt.cpp.ptx_text import PtxText
 from simt.cpp.signature import ELEMENTS, Parameter, Signature, find_kernels, short_name
 from simt.cpp.wording import in_words, shapes
-from simt.errors import BadInput, BadLaunch, KernelError
+from simt.errors import BadInput, KernelError
 from simt.host.arguments import LaunchArguments, marshal
-from simt.host.dispatcher import Configured
-from simt.host.work.launches import counted, launch_now, put_on_stream
+from simt.host.dispatcher import Launchable
+from simt.host.work.prepared import LaunchRequest
 from simt.host.work.ptx import PreparedPtx
-from simt.host.work.queue import work_queue
 from simt.ptx.parse import Function, Module, parse
 from simt.ptx.program import Memory, PtxListing, PtxProgram
 
@@ -145,7 +144,7 @@ def _template_part(symbol: str) -> str:
     return rest[:1]
 
 
-class CppKernel:
+class CppKernel(Launchable):
     """A kernel of a CUDA C++ source: `kernel[grid, block, stream, shared_bytes](...)`.
 
     `kernel.cooperative[grid, block](...)` launches it like `cudaLaunchCooperativeKernel`.
@@ -170,17 +169,6 @@ class CppKernel:
         self._program: PtxProgram | None = None
         self._together = False  # all blocks of a launch are on the GPU at once
 
-    def __call__(self, *args: Any) -> None:
-        """A launch needs a shape.
-
-        Raises:
-            BadLaunch: always.
-        """
-        raise BadLaunch(f"a launch needs a shape: write {self.__name__}[blocks, threads](...)")
-
-    def __getitem__(self, configuration: Any) -> CppLaunch:
-        return CppLaunch(self, configuration)
-
     @property
     def cooperative(self) -> CppKernel:
         """The kernel launched with all blocks at once, for a barrier of the whole grid."""
@@ -203,38 +191,33 @@ class CppKernel:
         """What the compiler made of it, under its C++ lines."""
         return PtxText(self.function, dict(enumerate(self.module.source.splitlines(), 1)))
 
-    def prepare(
-        self, grid: Any, block: Any, args: tuple[Any, ...], sharedmem: int = 0, *,
-        xray: bool = False, watch: int | tuple[int, ...] = 0,
-    ) -> PreparedPtx:  # fmt: skip
-        """A launch with its arguments taken, to be carried out now or when its turn comes."""
+    def prepare(self, request: LaunchRequest) -> PreparedPtx:
+        """A launch with its arguments taken."""
 
         def take() -> tuple[PtxProgram, LaunchArguments, tuple[Any, ...]]:
-            marshalled = self._arguments(args)
+            marshalled = self._arguments(request)
             return self.program, marshalled, marshalled.values
 
         return PreparedPtx(
-            self.__name__, grid, block, sharedmem, take, listing=self.listing,
-            words=lambda finding: in_words(finding, self.module.shapes), xray=xray, watch=watch,
+            self.__name__, request.grid, request.block, request.sharedmem, take,
+            listing=self.listing, words=lambda finding: in_words(finding, self.module.shapes),
+            xray=request.xray, watch=request.watch,
         )  # fmt: skip
 
     # --- arguments
 
-    def _arguments(self, args: tuple[Any, ...]) -> LaunchArguments:
+    def _arguments(self, request: LaunchRequest) -> LaunchArguments:
         """The arguments as the machine takes them, each as its parameter wants it.
 
         Raises:
             Stop: one does not fit.
         """
-        plain = [0 if isinstance(a, np.void) or a is None else a for a in args]
-        marshalled = marshal(self.names, tuple(plain), self.__name__)
-        values = list(marshalled.values)
-        for k, (arg, value) in enumerate(zip(args, marshalled.values, strict=True)):
-            if isinstance(arg, np.void):
-                values[k] = self._record(k, arg)
-            else:
-                values[k] = self._checked(k, value)
-        marshalled.values = tuple(values)
+        plain = [0 if isinstance(a, np.void) or a is None else a for a in request.args]
+        marshalled = marshal(self.names, plain, self.__name__, named=request.named)
+        marshalled.values = tuple(
+            self._record(k, arg) if isinstance(arg, np.void) else self._checked(k, value)
+            for k, (arg, value) in enumerate(zip(request.args, marshalled.values, strict=True))
+        )
         return marshalled
 
     def _refuse(self, message: str) -> Stop:
@@ -305,28 +288,3 @@ class CppKernel:
             f"of {element.name}{hint}"
         )
         raise self._refuse(message)
-
-
-class CppLaunch(Configured):
-    """A C++ kernel with the shape of a launch: call it with the kernel's arguments."""
-
-    def __init__(self, kernel: CppKernel, configuration: Any) -> None:
-        untyped: Any = kernel
-        super().__init__(untyped, configuration)
-        self.cpp = kernel
-
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
-        """Launches the kernel.
-
-        Raises:
-            KernelError: when the kernel cannot go on; it carries the report as `.report`.
-        """
-        if kwargs:
-            raise BadLaunch(f"{self.cpp.__name__} takes its arguments by position only")
-        prepared = self.cpp.prepare(
-            self.grid, self.block, args, self.sharedmem, xray=counted(self.stream)
-        )
-        if work_queue.direct(self.stream):
-            launch_now(None, prepared)
-        else:
-            put_on_stream(None, self.cpp, prepared, self.stream)

@@ -1,7 +1,5 @@
 """The PTX of a kernel, each instruction under the C++ line that it was made of."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from simt.ptx.parse import Function

@@ -1,21 +1,20 @@
 """A kernel of CUDA C++ as a text, compiled when it is first launched."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import re
-from typing import Any
 
-from simt.cpp.module import CppKernel, CppLaunch, CppModule
+from simt.cpp.module import CppKernel, CppModule
 from simt.cpp.signature import Parameter, find_kernels
-from simt.errors import BadInput, BadLaunch, KernelError
+from simt.errors import BadInput, KernelError
+from simt.host.dispatcher import Launchable
+from simt.host.work.prepared import LaunchRequest, Prepared
 
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)
 TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\w+|\.\.\.|\S')
 
 
-class CppSource:
+class CppSource(Launchable):
     """A kernel that is known by its text; `xray` takes it as it takes a compiled one.
 
     Args:
@@ -27,17 +26,6 @@ class CppSource:
     def __init__(self, name: str, text: str, kernel: str) -> None:
         self.__name__ = name
         self.text, self.kernel = text, kernel
-
-    def __call__(self, *args: Any) -> None:
-        """A launch needs a shape.
-
-        Raises:
-            BadLaunch: always.
-        """
-        raise BadLaunch(f"a launch needs a shape: write xray({self.__name__})[blocks, threads]")
-
-    def __getitem__(self, configuration: Any) -> CppLaunch:
-        return self.compiled[configuration]
 
     @property
     def cell(self) -> str:
@@ -84,6 +72,6 @@ class CppSource:
             return str(error)
         return None
 
-    def prepare(self, *args: Any, **options: Any) -> Any:
-        """A launch with its arguments taken, as `CppKernel.prepare` makes it."""
-        return self.compiled.prepare(*args, **options)
+    def prepare(self, request: LaunchRequest) -> Prepared:
+        """A launch with its arguments taken."""
+        return self.compiled.prepare(request)

@@ -1,7 +1,5 @@
 """PTX of known sources, kept in files (`simt.stored_ptx`) for where no compiler is."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

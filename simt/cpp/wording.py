@@ -1,7 +1,5 @@
 """Findings in the words of C++: its names, and an index for each dimension of an array."""
 
-from __future__ import annotations
-
 import math
 import re
 

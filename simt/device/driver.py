@@ -3,8 +3,6 @@
 Nothing but the standard library is needed.
 """
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ least, asks for it when it loads its array functions, which is at the first comp
 kernel then ends in an AttributeError. While they load, the name is there.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import importlib.util

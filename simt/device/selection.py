@@ -4,8 +4,6 @@ Neither torch nor numba is imported for it. The answer is decided once;
 `GPULEARN_DEVICE=cpu|gpu|auto` overrides it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import platform
@@ -20,10 +18,6 @@ from pathlib import Path
 from simt.device import driver
 from simt.device.driver import Gpu
 from simt.errors import DeviceError
-
-__all__ = [
-    "Selection", "cores", "cpu_name", "current", "decide", "torch_gpu",
-]  # fmt: skip
 
 ENVIRONMENT_VARIABLE = "GPULEARN_DEVICE"
 # set by a process whose own probe worked for those that it starts: a probe takes seconds

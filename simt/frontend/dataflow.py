@@ -5,8 +5,6 @@ variable has at a read, and whether some path reaches the read without an assign
 answer needs no paths: which array parameters a kernel only reads.
 """
 
-from __future__ import annotations
-
 import ast
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator

@@ -5,8 +5,6 @@ function. What is given to Numba in LLVM's instructions (`intrinsic`, `lower_bui
 such body; the translator refuses it.
 """
 
-from __future__ import annotations
-
 import types
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,17 +14,8 @@ import numpy as np
 
 import simt
 import simt.intrinsics
+from simt.core import registry
 from simt.core.memory import View
-from simt.core.registry import (
-    DeviceFunction,
-    Intrinsic,
-    Literal,
-    LocalFunction,
-    callee,
-    converter,
-    function,
-    members,
-)
 from simt.device import numba_cuda
 from simt.frontend.numba_extending import Chooser, has_type, member_bodies, overload_bodies
 from simt.frontend.typecheck import numba_type
@@ -40,11 +29,11 @@ NO_PYTHON_CODE = (
 )
 _LIBRARIES = ("builtins", "math", "cmath", "operator", "numpy", "numba", "numba_cuda")
 
-_bodies: dict[tuple[Any, ...], DeviceFunction] = {}
+_bodies: dict[tuple[Any, ...], registry.DeviceFunction] = {}
 
 
-@converter
-def _overloaded_function(thing: Any) -> Intrinsic | None:
+@registry.converter
+def _overloaded_function(thing: Any) -> registry.Intrinsic | None:
     """A plain Python function for which overloads have been registered."""
     if type(thing) is not types.FunctionType or not numba_cuda.installed():
         return None  # without Numba nobody can have registered any
@@ -52,8 +41,8 @@ def _overloaded_function(thing: Any) -> Intrinsic | None:
     return _extension(thing.__name__, bodies) if bodies else None
 
 
-@members
-def _added_member(thing: Any, name: str) -> Intrinsic | None:
+@registry.members
+def _added_member(thing: Any, name: str) -> registry.Intrinsic | None:
     """An attribute or method that has been added to arrays or numbers."""
     number = isinstance(thing, np.ndarray | np.generic | bool | int | float | complex)
     if not (number or isinstance(thing, View)) or not numba_cuda.installed():
@@ -72,10 +61,10 @@ def is_lowered(thing: Any) -> bool:
     return own and numba_cuda.installed() and has_type(thing)
 
 
-_own_len = callee(len).run
+_own_len = registry.callee(len).run
 
 
-@function(len)
+@registry.function(len)
 def _len(m: Machine, thing: Any) -> Any:
     """`len(thing)`: what it is of a grid group, only an overload can say."""
     if isinstance(thing, GridGroup):
@@ -83,17 +72,17 @@ def _len(m: Machine, thing: Any) -> Any:
     return _own_len(m, thing)
 
 
-def _extension(name: str, choosers: Sequence[Chooser]) -> Intrinsic:
+def _extension(name: str, choosers: Sequence[Chooser]) -> registry.Intrinsic:
     def run(m: Machine, *args: Any, **kwargs: Any) -> Any:
         body = _body(m, name, choosers, args, kwargs)
         plain = {name: _value(value) for name, value in kwargs.items()}
         return m.call(body, *map(_value, args), **plain)
 
-    return Intrinsic(name, run, literals=True)
+    return registry.Intrinsic(name, run, literals=True)
 
 
 def _value(value: Any) -> Any:
-    return value.value if isinstance(value, Literal) else value
+    return value.value if isinstance(value, registry.Literal) else value
 
 
 def _body(
@@ -102,7 +91,7 @@ def _body(
     choosers: Sequence[Chooser],
     args: tuple[Any, ...],
     keywords: dict[str, Any],
-) -> DeviceFunction:
+) -> registry.DeviceFunction:
     kinds = [_kind(a) for a in args]
     named_kinds = {name: _kind(value) for name, value in keywords.items()}
     key = (*choosers, *kinds, *named_kinds.items())
@@ -112,7 +101,7 @@ def _body(
         if body is None:
             types_given = ", ".join(map(str, kinds))
             raise m.stop("not-a-kernel", f"no overload of {name} takes ({types_given})")
-        _bodies[key] = DeviceFunction(body)
+        _bodies[key] = registry.DeviceFunction(body)
     return _bodies[key]
 
 
@@ -134,12 +123,12 @@ def _choose_body(chooser: Chooser, kinds: list[Any], keywords: dict[str, Any]) -
 def _kind(value: Any) -> Any:
     """The Numba type of a value; a number for each thread has that of its element."""
     if isinstance(value, str):
-        value = Literal(value)  # no kernel has another
+        value = registry.Literal(value)  # no kernel has another
     from numba import types as numba_types
 
-    if isinstance(value, Literal):
+    if isinstance(value, registry.Literal):
         return numba_types.literal(value.value)
-    if isinstance(value, DeviceFunction | LocalFunction | Intrinsic):
+    if isinstance(value, registry.DeviceFunction | registry.LocalFunction | registry.Intrinsic):
         return numba_types.undefined  # a function's type decides nothing here
     if isinstance(value, GridGroup):
         from numba.cuda.types import grid_group

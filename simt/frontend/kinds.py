@@ -1,7 +1,5 @@
 """Kinds: what Numba's types say of values, and which variables may be several things at once."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from typing import Any

@@ -4,8 +4,6 @@
 which gives the name `out` to a number and leaves the array as it was.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 

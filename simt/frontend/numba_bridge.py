@@ -4,8 +4,6 @@ Without a GPU a kernel's globals and closure hold this package's objects. Numba 
 its own, so for its verdict and for a compiler the same code gets Numba's names in their place.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import importlib
@@ -22,11 +20,6 @@ import numpy as np
 from simt.core.registry import DeclaredFunction, Intrinsic, Namespace, python_function
 from simt.device import numba_cuda
 from simt.frontend.numba_extending import overloads_led_by
-
-__all__ = [
-    "CAPABILITY", "NotLowered", "any_device", "device_of", "real_device", "real_function",
-    "type_annotation",
-]  # fmt: skip
 
 CAPABILITY = (8, 0)  # the compute capability that kernels are compiled for without a GPU
 _patching = threading.RLock()  # what stands in for parts of Numba is put back by who put it

@@ -4,8 +4,6 @@
 of anything else, the first line of Numba's message that says something.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 import re

@@ -1,7 +1,5 @@
 """What a program has registered by `numba.cuda.extending`, as Numba keeps it."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A kernel and the device functions it calls, translated on demand."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import replace

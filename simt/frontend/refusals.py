@@ -1,7 +1,5 @@
 """What no kernel can have: what it is called, and what to write instead."""
 
-from __future__ import annotations
-
 import ast
 import difflib
 import math

@@ -1,7 +1,5 @@
 """Signatures: the types that a kernel or a device function declares, and what comes into them."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any

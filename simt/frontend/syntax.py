@@ -1,7 +1,5 @@
 """What the syntax of a kernel tells, whatever its names stand for."""
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable, Iterable

@@ -15,8 +15,6 @@ becomes, in essence,
     m.mask = _b1[0]                       # together again
 """
 
-from __future__ import annotations
-
 import ast
 import enum
 import inspect

@@ -7,8 +7,6 @@ installed or its internals have moved, that is said once and stands in every rep
 machine goes on without the verdict, by its own rules for types.
 """
 
-from __future__ import annotations
-
 import dis
 import inspect
 import operator
@@ -32,11 +30,6 @@ from simt.frontend.kinds import kind_of
 from simt.frontend.numba_bridge import NotLowered, device_of, real_device, type_annotation
 from simt.frontend.numba_errors import NEW_ARRAY, no_code, reason
 from simt.machine.views import packed
-
-__all__ = [
-    "argument_types", "declare", "device_types", "give_up", "numba_type", "unasked",
-    "variable_types", "verdict",
-]  # fmt: skip
 
 UNCHECKED = (
     "Numba is not installed here: nobody says whether a GPU would take this kernel, and the SIMT "

@@ -1,7 +1,5 @@
 """The API of `numba.cuda` without a GPU: what `from simt import cuda` gives."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

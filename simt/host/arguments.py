@@ -1,7 +1,5 @@
 """Arguments: from what a launch is given to the values of a kernel, and back after it."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -111,23 +109,21 @@ def _foreign(thing: Any) -> DeviceNDArray | None:
     return from_interface(interface) if isinstance(interface, dict) else None
 
 
-def by_position(kernel: str, parameters: list[str], keyword: str) -> Finding:
-    """The finding that a kernel takes no argument by name."""
-    message = (
-        f"{kernel} takes its arguments by position only: write "
-        f"{kernel}[blocks, threads]({', '.join(parameters)}), without {keyword}="
-    )
-    return Finding("not-a-kernel", None, message, errors=(TypeError,))
-
-
 def marshal(
-    names: list[str], args: tuple[Any, ...], kernel: str, extensions: Sequence[Any] = ()
-) -> LaunchArguments:
+    names: list[str], args: Sequence[Any], kernel: str, extensions: Sequence[Any] = (),
+    named: Sequence[str] = (),
+) -> LaunchArguments:  # fmt: skip
     """Prepares arguments; each extension may substitute something for one.
 
     Raises:
-        Stop: if an argument is nothing that a kernel can take.
+        Stop: if an argument is nothing that a kernel can take, or some are `named`.
     """
+    if named:
+        message = (
+            f"{kernel} takes its arguments by position only: write "
+            f"{kernel}[blocks, threads]({', '.join(names)}), without {named[0]}="
+        )
+        raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
     if len(args) != len(names):
         need = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
         message = f"{kernel} takes {need}, {len(args)} given"

@@ -18,10 +18,6 @@ from simt.host.work.layout import array_interface, bytes_of, dense, same_order, 
 from simt.host.work.queue import work_queue
 from simt.observers.initialized import WriteMap
 
-__all__ = [
-    "NUMBERS", "DeviceNDArray", "MappedNDArray", "device_copy", "device_empty", "from_interface",
-]  # fmt: skip
-
 Array = np.ndarray[Any, Any]
 NUMBERS = "biufcMm"  # the kinds of dtypes that a kernel computes with
 

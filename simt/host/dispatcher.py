@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MethodType
 from typing import Any
@@ -22,6 +23,7 @@ from simt.host.overloads import Overload, asking, check_options, error_for
 from simt.host.settings import listeners
 from simt.host.streams import Stream
 from simt.host.work.launches import PreparedLaunch, counted, launch_now, put_on_stream
+from simt.host.work.prepared import LaunchRequest, Prepared
 from simt.host.work.queue import work_queue
 from simt.wording import shown
 
@@ -29,7 +31,7 @@ from simt.wording import shown
 class Configured:
     """A kernel with the shape of a launch: call it with the kernel's arguments."""
 
-    def __init__(self, kernel: Kernel, configuration: Any) -> None:
+    def __init__(self, kernel: Launchable, configuration: Any) -> None:
         self.kernel = kernel
         parts = configuration if isinstance(configuration, tuple) else (configuration,)
         if len(parts) == 1:
@@ -55,25 +57,51 @@ class Configured:
             )
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        """Launches the kernel; like Numba's, it takes its arguments by position.
+        """Launches the kernel; it takes its arguments by position.
 
         Raises:
             KernelError: when the kernel cannot go on; it carries the report as `.report`.
             Exception: the one that a kernel raises, where it was made with `debug=True`.
         """
-        function = self.kernel.py_func
-        detail = any(listener.wants_detail(function) for listener in listeners())
-        prepared = PreparedLaunch(
-            self.kernel, self.grid, self.block, args, self.sharedmem, named=kwargs,
-            xray=detail or counted(self.stream),
-        )  # fmt: skip
+        function = getattr(self.kernel, "py_func", None)  # of which listeners are told
+        detail = function and any(listener.wants_detail(function) for listener in listeners())
+        prepared = self.prepare(args, kwargs, xray=bool(detail) or counted(self.stream))
         if work_queue.direct(self.stream):
             launch_now(function, prepared)
         else:
             put_on_stream(function, self.kernel, prepared, self.stream)
 
+    def prepare(self, args: Sequence[Any], named: Iterable[str], **how: Any) -> Prepared:
+        """A launch with its arguments taken, to be carried out now or when its turn comes."""
+        request = LaunchRequest(self.grid, self.block, args, self.sharedmem, [*named], **how)
+        return self.kernel.prepare(request)
 
-class Kernel:
+
+class Launchable(ABC):
+    """A kernel of any front end: `kernel[grid, block, stream, shared_bytes](...)` launches it."""
+
+    __name__: str
+
+    @abstractmethod
+    def prepare(self, request: LaunchRequest) -> Prepared:
+        """A launch with its arguments taken."""
+
+    def __getitem__(self, configuration: Any) -> Configured:
+        return Configured(self, configuration)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """A launch needs a shape.
+
+        Raises:
+            BadLaunch: always.
+        """
+        raise BadLaunch(
+            "the launch configuration was not specified: "
+            f"write {self.__name__}[blocks, threads_per_block](...)"
+        )
+
+
+class Kernel(Launchable):
     """A function decorated with `cuda.jit`: a kernel, or a device function.
 
     `signatures` are those that it declares: it is compiled for them at once and for no others.
@@ -184,8 +212,9 @@ class Kernel:
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         return self if owner is None else MethodType(self, owner)
 
-    def __getitem__(self, configuration: Any) -> Configured:
-        return Configured(self, configuration)
+    def prepare(self, request: LaunchRequest) -> PreparedLaunch:
+        """A launch with its arguments taken."""
+        return PreparedLaunch(self, request)
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Any:
         """The same as `kernel[griddim, blockdim, stream, sharedmem]`."""
@@ -208,10 +237,7 @@ class Kernel:
         """
         if self.device:
             raise BadLaunch(f"{self.__name__} is a device function: only kernels can call it")
-        raise BadLaunch(
-            "the launch configuration was not specified: "
-            f"write {self.__name__}[blocks, threads_per_block](...)"
-        )
+        super().__call__()
 
     def __repr__(self) -> str:
         return f"<kernel {self.__name__}>"

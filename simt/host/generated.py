@@ -1,7 +1,5 @@
 """Generated kernels: what `vectorize`, `guvectorize` and `reduce` share to write theirs."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import linecache
@@ -20,11 +18,6 @@ from simt.host.arguments import host_array
 from simt.host.device_array import DeviceNDArray, device_copy, from_interface
 from simt.host.dispatcher import Kernel
 from simt.wording import shown
-
-__all__ = [
-    "THREADS", "check_options", "device_function", "kernel_from", "on_device", "operand",
-    "parameters", "result_type", "signatures",
-]  # fmt: skip
 
 THREADS = 128
 _IDENTITIES = (None, 0, 1, "reorderable")

@@ -1,7 +1,5 @@
 """Generalized ufuncs: `guvectorize` applies a function of small arrays along loop dimensions."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable
@@ -10,18 +8,9 @@ from typing import Any
 import numpy as np
 
 from simt.errors import BadCall
+from simt.host import generated
 from simt.host.device_array import DeviceNDArray, device_empty
 from simt.host.dispatcher import Kernel
-from simt.host.generated import (
-    THREADS,
-    check_options,
-    device_function,
-    kernel_from,
-    on_device,
-    operand,
-    parameters,
-    signatures,
-)
 from simt.wording import shown
 
 Array = np.ndarray[Any, Any]
@@ -53,7 +42,7 @@ class Gufunc:
     def _check(self, types: list[Any], layout: str) -> None:
         """Holds the types of a signature against the layout."""
         cores = self._inputs + self._outputs
-        fits = len(types) == len(cores) == len(parameters(self.py_func)) and all(
+        fits = len(types) == len(cores) == len(generated.parameters(self.py_func)) and all(
             getattr(t, "ndim", 0) in ((len(core),) if core else (0, 1))
             for t, core in zip(types, cores, strict=True)
         )
@@ -64,7 +53,7 @@ class Gufunc:
             )
 
     def _kernel(self, types: list[Any]) -> Kernel:
-        names = parameters(self.py_func)
+        names = generated.parameters(self.py_func)
         cores = self._inputs + self._outputs
         parts = [
             f"{name}[_thread : _thread + 1]" if not core and hasattr(t, "ndim") else
@@ -77,7 +66,7 @@ class Gufunc:
             f"    if _thread < {names[-1]}.shape[0]:\n"
             f"        _core({', '.join(parts)})\n"
         )
-        return kernel_from(text, _core=device_function(self.py_func))
+        return generated.kernel_from(text, _core=generated.device_function(self.py_func))
 
     def __call__(self, *args: Any, out: Any = None, stream: Any = 0, **ignored: Any) -> Any:
         """The outputs as NumPy arrays, or on the device if any argument is there.
@@ -89,7 +78,7 @@ class Gufunc:
         loop, shapes = self._schedule([a.shape for a in arrays])
         types = self._choose(arrays)
         dtypes, kernel = self._loops[types]
-        on_device = any(isinstance(a, DeviceNDArray) for a in [*arrays, *outputs])
+        stays = any(isinstance(a, DeviceNDArray) for a in [*arrays, *outputs])
         for target, shape, dtype in zip(outputs, shapes, dtypes, strict=True):
             if target is not None and (target.shape, target.dtype) != (shape, dtype):
                 raise BadCall(
@@ -110,13 +99,13 @@ class Gufunc:
             for target, shape, dtype in zip(outputs, shapes, dtypes, strict=True)
         ]
         rows = [m.reshape((count, *s[len(loop) :])) for m, s in zip(buffers, shapes, strict=True)]
-        kernel.forall(count, min(THREADS, self.max_blocksize), stream)(*inputs, *rows)
+        kernel.forall(count, min(generated.THREADS, self.max_blocksize), stream)(*inputs, *rows)
         results: list[Any] = []
         for target, result in zip(outputs, buffers, strict=True):
             if isinstance(target, np.ndarray):
                 results.append(result.copy_to_host(target))
             else:
-                results.append(result if on_device else result.copy_to_host())
+                results.append(result if stays else result.copy_to_host())
         return results[0] if len(results) == 1 else tuple(results)
 
     def _split_arguments(self, args: tuple[Any, ...], out: Any) -> tuple[list[Any], list[Any]]:
@@ -137,7 +126,7 @@ class Gufunc:
                 f"{_arguments(inputs + outputs)} (inputs and outputs). Got "
                 f"{_arguments(len(args))}."
             )
-        arrays: list[Any] = [operand(a) for a in args]
+        arrays: list[Any] = [generated.operand(a) for a in args]
         return arrays[:inputs], arrays[inputs:] or [None] * outputs
 
     def _choose(self, arrays: list[Any]) -> Any:
@@ -151,10 +140,10 @@ class Gufunc:
         for types in self._loops:
             if all(map(np.can_cast, types, exact)):
                 return types
-        signatures = " and ".join(f"({', '.join(map(str, types))})" for types in self._loops)
+        accepted = " and ".join(f"({', '.join(map(str, types))})" for types in self._loops)
         raise BadCall(
             f"{self.__name__}: no matching signature for ({', '.join(map(str, exact))}), only "
-            f"{signatures}: for a GPU Numba converts to narrower types only; write x.astype(...)"
+            f"{accepted}: for a GPU Numba converts to narrower types only; write x.astype(...)"
         )
 
     def _schedule(self, input_shapes: list[Shape]) -> tuple[Shape, list[Shape]]:
@@ -194,7 +183,7 @@ class Gufunc:
     ) -> DeviceNDArray:
         """An input with one loop dimension of `count` elements."""
         if not isinstance(array, DeviceNDArray):
-            array = on_device(array.astype(dtype, copy=False))
+            array = generated.on_device(array.astype(dtype, copy=False))
         elif array.dtype != dtype:
             raise BadCall(
                 f"{self.__name__}: input {number} is {array.dtype} on the device, and the "
@@ -265,8 +254,8 @@ def guvectorize(
             "guvectorize for a GPU takes signatures and a layout, such as "
             f"guvectorize(['void(float32[:], float32[:])'], '(n)->(n)'), got {shown(args)}"
         )
-    declared, layout = signatures("guvectorize", args[0]), args[1]
-    check_options("guvectorize", target, identity, cache)
+    declared, layout = generated.signatures("guvectorize", args[0]), args[1]
+    generated.check_options("guvectorize", target, identity, cache)
     if writable_args:
         raise BadCall("guvectorize: writable_args are not supported for target='cuda'")
     if not nopython:

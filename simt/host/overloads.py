@@ -1,7 +1,5 @@
 """Overloads: a kernel compiled for the types of its arguments, with its names fixed there."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace

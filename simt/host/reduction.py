@@ -1,7 +1,5 @@
 """Reductions: `cuda.reduce` folds an array with a function of two numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Launch settings: what is looked for and what stops, and which of the allowed outcomes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,15 +10,13 @@ import numpy as np
 from simt.errors import BadInput
 from simt.wording import shown
 
-__all__ = [
-    "block_order", "checking", "current_seed", "keep_going", "keeps_going", "listeners",
-    "listening", "replacing", "set_replacing", "unchecked",
-]  # fmt: skip
-
 T = TypeVar("T")
 _checked: ContextVar[bool] = ContextVar("simt_checked", default=True)
 _going: ContextVar[bool] = ContextVar("simt_keep_going", default=False)
 _seed: ContextVar[int] = ContextVar("simt_seed", default=0)
+checking = _checked.get  # whether plain launches look for races and uninitialized reads
+keeps_going = _going.get  # whether a launch goes on after an access out of bounds
+current_seed = _seed.get  # which allowed outcome is chosen; 0 is the fixed default order
 
 
 class Listener(Protocol):
@@ -65,21 +61,6 @@ def replacing() -> bool:
 def set_replacing(now: bool) -> None:
     """Puts the machine in that place, or takes it away."""
     _replacing[0] = now
-
-
-def checking() -> bool:
-    """Whether plain launches look for races and uninitialized reads."""
-    return _checked.get()
-
-
-def keeps_going() -> bool:
-    """Whether a launch goes on after an access out of bounds."""
-    return _going.get()
-
-
-def current_seed() -> int:
-    """The seed that chooses among allowed outcomes; 0 is the fixed default order."""
-    return _seed.get()
 
 
 @contextmanager

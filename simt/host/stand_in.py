@@ -1,7 +1,5 @@
 """Numba's modules as the machine shows them: where it has an object of its own, that one."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Ufuncs: `vectorize` writes the kernel that applies a function of numbers to arrays."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable
@@ -10,18 +8,8 @@ from typing import Any
 import numpy as np
 
 from simt.errors import BadCall
+from simt.host import generated
 from simt.host.device_array import DeviceNDArray, device_copy, device_empty
-from simt.host.generated import (
-    THREADS,
-    check_options,
-    device_function,
-    kernel_from,
-    on_device,
-    operand,
-    parameters,
-    result_type,
-    signatures,
-)
 
 Array = np.ndarray[Any, Any]
 
@@ -32,7 +20,7 @@ class Ufunc:
     def __init__(self, function: Callable[..., Any], declared: list[tuple[list[Any], Any]]) -> None:
         self.__name__ = function.__name__
         self.py_func = function
-        self._names = parameters(function)
+        self._names = generated.parameters(function)
         self._loops = dict(self._loop(types, result) for types, result in declared)
 
     def _loop(self, arguments: list[Any], result: Any) -> tuple[Any, Any]:
@@ -43,15 +31,15 @@ class Ufunc:
                 f"and a signature has {len(arguments)}: give a type for each"
             )
         if result is None:
-            result = result_type(self.py_func, arguments)
+            result = generated.result_type(self.py_func, arguments)
         dtype = np.dtype(str(result))
         elements = ", ".join(f"{name}[_thread]" for name in self._names)
-        kernel = kernel_from(
+        kernel = generated.kernel_from(
             f"def kernel({', '.join(self._names)}, _out):\n"
             "    _thread = cuda.grid(1)\n"
             "    if _thread < _out.shape[0]:\n"
             f"        _out[_thread] = _result(_core({elements}))\n",
-            _core=device_function(self.py_func),
+            _core=generated.device_function(self.py_func),
             _result=dtype.type,
         )
         return tuple(np.dtype(str(a)) for a in arguments), (dtype, kernel)
@@ -72,8 +60,8 @@ class Ufunc:
                 f"{self.__name__} takes {need} ({', '.join(self._names)}), got {len(args)}"
             )
         numbers = int | float | complex | np.number
-        arrays = [None if isinstance(a, numbers) else operand(a) for a in args]
-        out = None if out is None else operand(out)
+        arrays = [None if isinstance(a, numbers) else generated.operand(a) for a in args]
+        out = None if out is None else generated.operand(out)
         types = self._choose(args, arrays)
         dtype, kernel = self._loops[types]
         operands = [
@@ -84,12 +72,12 @@ class Ufunc:
         size = math.prod(shape)
         inputs = [_flat(a, shape) for a in operands]
         output = _flat_output(self.__name__, out, shape, dtype)
-        kernel.forall(size, THREADS, stream)(*inputs, output)
+        kernel.forall(size, generated.THREADS, stream)(*inputs, output)
         if out is not None and not isinstance(out, DeviceNDArray):
             return output.copy_to_host(out).reshape(shape)
         shaped = output.reshape(shape)
-        on_device = out is not None or any(isinstance(a, DeviceNDArray) for a in arrays)
-        return shaped if on_device else shaped.copy_to_host()
+        stays = out is not None or any(isinstance(a, DeviceNDArray) for a in arrays)
+        return shaped if stays else shaped.copy_to_host()
 
     def _choose(self, args: tuple[Any, ...], arrays: list[Any]) -> Any:
         """The signature with the arrays' types, and the numbers' if there is one."""
@@ -146,7 +134,7 @@ class Ufunc:
             BadCall: for a function of other than two arguments, an empty array, or one of more
                 dimensions.
         """
-        array = operand(arg)
+        array = generated.operand(arg)
         if len(self._names) != 2:
             raise BadCall(f"{self.__name__}.reduce needs a function of 2 arguments")
         if array.ndim != 1 or array.size == 0:
@@ -154,7 +142,7 @@ class Ufunc:
                 f"{self.__name__}.reduce takes an array of one dimension with one element or "
                 f"more, got shape {array.shape}"
             )
-        data = array if isinstance(array, DeviceNDArray) else on_device(array)
+        data = array if isinstance(array, DeviceNDArray) else generated.on_device(array)
         return self._fold(data, stream)[0]
 
     def _fold(self, data: DeviceNDArray, stream: Any) -> DeviceNDArray:
@@ -174,7 +162,7 @@ def _flat(array: DeviceNDArray | Array, shape: tuple[int, ...]) -> DeviceNDArray
     """What the kernel reads of an operand: the shape of the result, in one dimension."""
     if not isinstance(array, DeviceNDArray):
         spread = np.broadcast_to(array, shape)
-        return on_device(spread if len(shape) == 1 else spread.ravel())
+        return generated.on_device(spread if len(shape) == 1 else spread.ravel())
     whole = array.spread(shape)
     if whole.ndim == 1:
         return whole
@@ -227,8 +215,8 @@ def vectorize(
         BadCall: if a signature or an option is none that Numba has for a GPU.
         KeyError: for an option that does not exist.
     """
-    declared = signatures("vectorize", ftylist_or_function)
-    check_options("vectorize", target, identity, cache)
+    declared = generated.signatures("vectorize", ftylist_or_function)
+    generated.check_options("vectorize", target, identity, cache)
     for option in options:
         if option != "nopython":
             raise KeyError(f"Unrecognized options: vectorize for a GPU has no {option}=")

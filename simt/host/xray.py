@@ -1,12 +1,10 @@
 """`xray(kernel)[grid, block](*args)`: a launch under the lens, which gives a report."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from simt.core.findings import Finding
 from simt.core.registry import python_function
@@ -14,33 +12,20 @@ from simt.errors import BadInput, BadLaunch, MissingPackage
 from simt.frontend.numba_bridge import CAPABILITY
 from simt.frontend.typecheck import argument_types
 from simt.host.arguments import LaunchArguments, marshal
-from simt.host.dispatcher import Configured, Kernel
+from simt.host.dispatcher import Configured, Kernel, Launchable
 from simt.host.gufuncs import Gufunc
 from simt.host.reduction import Reduce
 from simt.host.ufuncs import Ufunc
-from simt.host.work.launches import PreparedLaunch, carry_out_on_stream
-from simt.host.work.prepared import Prepared
+from simt.host.work.launches import carry_out_on_stream
+from simt.host.work.prepared import LaunchRequest, Prepared
 from simt.host.work.queue import work_queue
 from simt.report.report import Report
-
-
-@runtime_checkable
-class Launchable(Protocol):
-    """A kernel of another front end, which prepares its launches itself."""
-
-    __name__: str
-
-    def prepare(
-        self, grid: Any, block: Any, args: tuple[Any, ...], sharedmem: int = 0, *,
-        xray: bool = False, watch: int | tuple[int, ...] = 0,
-    ) -> Prepared:  # fmt: skip
-        """A launch with its arguments taken, to be carried out now or when its turn comes."""
 
 
 class XRay:
     """A kernel that waits for its launch configuration."""
 
-    def __init__(self, kernel: Kernel | Launchable, block: int | tuple[int, ...]) -> None:
+    def __init__(self, kernel: Launchable, block: int | tuple[int, ...]) -> None:
         self._kernel = kernel
         self._block = block
 
@@ -54,21 +39,10 @@ class XRay:
         raise BadLaunch(f"a launch needs a shape: write xray({name})[blocks, threads](...)")
 
     def __getitem__(self, configuration: Any) -> Callable[..., Report]:
-        kernel: Any = self._kernel
-        configured = Configured(kernel, configuration)
+        configured = Configured(self._kernel, configuration)
 
         def launch(*args: Any, **kwargs: Any) -> Report:
-            prepared: Prepared
-            if isinstance(self._kernel, Kernel):
-                prepared = PreparedLaunch(
-                    self._kernel, configured.grid, configured.block, args, configured.sharedmem,
-                    xray=True, watch=self._block, named=kwargs,
-                )  # fmt: skip
-            else:
-                prepared = self._kernel.prepare(
-                    configured.grid, configured.block, args, configured.sharedmem,
-                    xray=True, watch=self._block,
-                )  # fmt: skip
+            prepared = configured.prepare(args, kwargs, xray=True, watch=self._block)
             if work_queue.direct(configured.stream) or prepared.stopped is not None:
                 return prepared.carry_out()[0]
             return carry_out_on_stream(self._kernel, prepared, configured.stream)
@@ -76,13 +50,13 @@ class XRay:
         return launch
 
 
-def as_kernel(kernel: Any) -> Kernel | Launchable:
+def as_kernel(kernel: Any) -> Launchable:
     """What can be launched under the lens: a kernel of any front end, or a plain function.
 
     Raises:
         BadInput: if `kernel` is none of these.
     """
-    if isinstance(kernel, Kernel | Launchable):
+    if isinstance(kernel, Launchable):
         return kernel
     if isinstance(kernel, Ufunc | Gufunc | Reduce):
         raise BadInput(
@@ -100,7 +74,7 @@ def as_kernel(kernel: Any) -> Kernel | Launchable:
     return Kernel(function)
 
 
-class _CompiledKernel:
+class _CompiledKernel(Launchable):
     """A kernel whose launches carry out what Numba's compiler made of it.
 
     Raises:
@@ -118,24 +92,24 @@ class _CompiledKernel:
         self._compiler = partial(codegen.linked_ptx, capability=CAPABILITY, lines=True)
         self._programs: dict[Any, Any] = {}  # by the types of their arguments
 
-    def prepare(
-        self, grid: Any, block: Any, args: tuple[Any, ...], sharedmem: int = 0, *,
-        xray: bool = False, watch: int | tuple[int, ...] = 0,
-    ) -> Prepared:  # fmt: skip
-        """A launch with its arguments taken, to be carried out now or when its turn comes."""
+    def prepare(self, request: LaunchRequest) -> Prepared:
+        """A launch with its arguments taken."""
         from simt.host.work.ptx import PreparedPtx
 
         return PreparedPtx(
-            self.__name__, grid, block, sharedmem, lambda: self._take(args),
-            words=_without_mangled_names, xray=xray, watch=watch,
+            self.__name__, request.grid, request.block, request.sharedmem,
+            lambda: self._take(request), words=_without_mangled_names, xray=request.xray,
+            watch=request.watch,
         )  # fmt: skip
 
-    def _take(self, args: tuple[Any, ...]) -> tuple[Any, LaunchArguments, tuple[Any, ...]]:
+    def _take(self, request: LaunchRequest) -> tuple[Any, LaunchArguments, tuple[Any, ...]]:
         from simt.numba_ptx.kernel import parameters, program
 
         kernel = self._kernel
         source = kernel.source
-        marshalled = marshal(source.parameters, args, source.name, kernel.extensions)
+        marshalled = marshal(
+            source.parameters, request.args, source.name, kernel.extensions, request.named
+        )
         types = argument_types(marshalled.typed)
         overload = kernel.overload(types)
         values = tuple(parameters(overload.values(types, marshalled.values)))

@@ -1,7 +1,5 @@
 """Array intrinsics: shared, local and constant arrays of the kernel's own."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -4,8 +4,6 @@ Lanes that hit different places are carried out together; those that hit one pla
 turns, either place by place (with NumPy's running operations) or turn by turn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 Hints change no result: here they are accesses like others, and are counted as such.
 """
 
-from __future__ import annotations
-
 from simt.core.registry import intrinsic
 
 for _name in ("ldca", "ldcg", "ldcs", "ldlu", "ldcv"):

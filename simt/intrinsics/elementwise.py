@@ -1,7 +1,5 @@
 """Ufuncs on arrays: `np.sin(a, out)`, by which each thread fills the whole output."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Built-in functions: Python's own functions and types inside a kernel."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

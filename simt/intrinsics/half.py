@@ -1,7 +1,5 @@
 """Half precision: the functions of `cuda.fp16`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Integer intrinsics: counting and reversing bits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ The types of each are those of Numba's own table. Of those that round in a direc
 only the conversions to whole numbers are here; Bessel functions and `erfcx` are not.
 """
 
-from __future__ import annotations
-
 import importlib
 import math
 import re

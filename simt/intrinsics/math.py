@@ -1,7 +1,5 @@
 """Mathematical functions of math, operator, NumPy and cuda, with the types Numba gives them."""
 
-from __future__ import annotations
-
 import cmath
 import inspect
 import math
@@ -19,10 +17,6 @@ from simt.core.resolution import choose
 from simt.core.values import FLOAT64, INT64, UINT64, Value, cast_up, dtype_of, normal, truth, where
 from simt.intrinsics.elementwise import over_elements
 from simt.machine.machine import Machine
-
-__all__ = [
-    "complex_of", "compute", "elementwise", "larger", "magnitude", "named", "smaller", "ufunc_loop",
-]  # fmt: skip
 
 _ONE = "l>d L>d f>f d>d"
 _HALF = _ONE + " e>e"

@@ -1,7 +1,5 @@
 """Array methods: what a kernel can ask of an array by a dot, such as `a.reshape(2, 3)`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from simt.core.memory import View

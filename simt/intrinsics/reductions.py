@@ -1,7 +1,5 @@
 """Reductions: what one thread makes of all elements of an array, or of several numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Synchronization: barriers of a block and of the grid, and memory fences."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

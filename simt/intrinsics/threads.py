@@ -1,7 +1,5 @@
 """Thread identity: indices, dimensions and `grid`, as a thread asks for its own."""
 
-from __future__ import annotations
-
 from simt.core.registry import intrinsic
 from simt.core.values import Value
 from simt.machine.machine import Machine

@@ -1,7 +1,5 @@
 """Vector types: `cuda.float32x3(1, 2, 3).y`, a few numbers of one type under one name."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from typing import Any
 

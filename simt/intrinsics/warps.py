@@ -3,8 +3,6 @@
 A warp's values are looked at as rows of 32; the last warp of a block may be shorter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ A loop goes on while any thread goes on. Threads that have finished, left by `br
 skipped by `continue` wait outside the mask, as lanes of a warp do.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator

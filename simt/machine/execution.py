@@ -1,7 +1,5 @@
 """A launch: runs the grid chunk by chunk, again if it must, and collects the findings."""
 
-from __future__ import annotations
-
 import math
 import re
 import traceback
@@ -23,8 +21,6 @@ from simt.machine.machine import Machine
 from simt.machine.spaces import TooLarge
 from simt.observers.observer import Events, Observer
 from simt.wording import project_page
-
-__all__ = ["LaunchResult", "launch", "written_allocations"]
 
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]

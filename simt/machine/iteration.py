@@ -1,7 +1,5 @@
 """Iteration: how many items a loop over something has, and which of them comes n-th."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

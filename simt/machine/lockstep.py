@@ -1,7 +1,5 @@
 """A running chunk of blocks: its place, its observers and its time limit."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

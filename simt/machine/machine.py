@@ -5,8 +5,6 @@ a condition narrows it, an assignment changes a variable for the threads in it, 
 store touches memory for them alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Memory spaces of a chunk: the shared, local and constant arrays that a kernel makes."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Views: other shapes and types for the same memory, and the walk over an array's elements."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -5,8 +5,6 @@ GPU Numba takes another way: it hands an intermediate form to nvJitLink, which o
 more while it links. This module takes that way, with the options that a launch has.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib.util
@@ -17,15 +15,6 @@ from typing import Any
 from simt.device import numba_cuda
 from simt.frontend import numba_bridge
 from simt.frontend.numba_bridge import CAPABILITY
-
-__all__ = [
-    "compile_to_ptx",
-    "compiler_fault",
-    "linked_ptx",
-    "linker_fault",
-    "lowered",
-    "unfused_ptx",
-]
 
 Types = tuple[Any, ...]
 

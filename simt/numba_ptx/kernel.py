@@ -1,7 +1,5 @@
 """A Numba kernel as a program of PTX, and its arguments as the compiler's code takes them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,8 +8,6 @@ import numpy as np
 from simt.core.memory import Record, View
 from simt.core.source import KernelSource
 from simt.ptx.program import PtxListing, PtxProgram
-
-__all__ = ["parameters", "program"]
 
 
 def parameters(values: Iterable[Any]) -> list[Any]:

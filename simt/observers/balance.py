@@ -1,7 +1,5 @@
 """How evenly a launch shares out its accesses to memory among its threads, warps and blocks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

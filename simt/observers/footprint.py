@@ -5,8 +5,6 @@ over blocks: what a cache of each block's own, such as L1, would fetch; a store 
 for a line, for an array, and for all.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from typing import Any
 

@@ -5,8 +5,6 @@ who overrides a method of `Observer` is told. `m` is the chunk that runs, `m.mas
 that take part, `m.line` the place in the source.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any

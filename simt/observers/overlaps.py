@@ -1,7 +1,5 @@
 """Dynamic shared arrays of a Numba kernel, which all begin at the same byte, used as if apart."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from simt.core.chunk import Chunk, Write

@@ -16,8 +16,6 @@ races with a write of another warp gets the value from before, and where the wri
 second the launch is run again with what the reader could have seen (`patches`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

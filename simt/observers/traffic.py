@@ -4,8 +4,6 @@ Addresses come as rows of 32 lanes, (requests, 32), in bytes; a lane that takes 
 the address AWAY.
 """
 
-from __future__ import annotations
-
 from hashlib import blake2b
 from typing import Any
 

@@ -4,8 +4,6 @@ What it prints is printed as it is. What the machine finds is told on standard e
 is found: each mistake once, with file and line. The exit status is the program's own.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shlex

@@ -1,7 +1,5 @@
 """A script as `__main__`, or a notebook cell by cell, in this process."""
 
-from __future__ import annotations
-
 import json
 import os
 import runpy

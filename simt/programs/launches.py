@@ -1,7 +1,5 @@
 """The results of a program's launches: each finding once, and a report of each kernel."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from html import escape

@@ -1,7 +1,5 @@
 """A notebook's cell that is a whole CUDA program: `%%cuda`."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 import sys

@@ -5,8 +5,6 @@ Rounding is the hardware's where PTX promises it (`.rn`, `fma`); the results of 
 as exact as the PTX ISA says on hardware (`tanh`: 2⁻¹¹) and rounded correctly here.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -15,44 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from simt.core.values import clamped
 from simt.intrinsics.math import larger, smaller
-from simt.ptx.integers import (
-    absolute_difference,
-    bit_field_extract,
-    bit_field_insert,
-    bit_mask,
-    count_bits,
-    distance_of_bytes,
-    divide,
-    dot_of_bytes,
-    dot_of_halves,
-    funnel,
-    high_half,
-    highest_bit,
-    leading_zeros,
-    lookup,
-    packed_limited,
-    permuted,
-    product_of_24_bits,
-    remainder,
-    reversed_bits,
-    saturated_sum,
-    shift_left,
-    shift_right,
-    shift_to_highest,
-    wide,
-)
-from simt.ptx.narrow import (
-    by_halves,
-    from_bfloat16,
-    in_bfloat16,
-    to_bfloat16,
-    two_float8,
-    without_negative,
-)
+from simt.ptx import integers, narrow
 from simt.ptx.parse import not_covered
-
-__all__ = ["TYPES", "compare", "convert", "operand_kinds", "operation"]
 
 Array = Any  # of NumPy
 Operation = Callable[..., Array]
@@ -141,7 +105,7 @@ def rounded(x: Array, mode: str) -> Array:
     return {"rm": low, "rp": high}[mode]
 
 
-def saturated(x: Array) -> Array:
+def _saturated(x: Array) -> Array:
     return np.where(np.isnan(x), x.dtype.type(0), np.clip(x, 0, 1)).astype(x.dtype)
 
 
@@ -160,19 +124,20 @@ def flushing(function: Operation) -> Operation:
     return flush
 
 
-def times(a: Array, b: Array) -> Array:
+def _times(a: Array, b: Array) -> Array:
     return a * b
 
 
 PLAIN: dict[str, Operation] = {
-    "add": np.add, "sub": np.subtract, "mul": times, "div": divide, "rem": remainder,
-    "min": smaller, "max": larger, "neg": np.negative, "abs": np.abs,
+    "add": np.add, "sub": np.subtract, "mul": _times, "div": integers.divide,
+    "rem": integers.remainder, "min": smaller, "max": larger, "neg": np.negative, "abs": np.abs,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
-    "cnot": lambda a: (a == 0).astype(a.dtype),
-    "shl": shift_left, "shr": shift_right, "bfi": bit_field_insert, "bfe": bit_field_extract,
-    "popc": count_bits, "clz": leading_zeros, "brev": reversed_bits, "bfind": highest_bit,
-    "prmt": permuted, "lop3": lookup, "sad": absolute_difference, "fma": fused,
-    "dp4a": dot_of_bytes, "vabsdiff4": distance_of_bytes,
+    "cnot": lambda a: (a == 0).astype(a.dtype), "fma": fused,
+    "shl": integers.shift_left, "shr": integers.shift_right, "prmt": integers.permuted,
+    "bfi": integers.bit_field_insert, "bfe": integers.bit_field_extract, "lop3": integers.lookup,
+    "popc": integers.count_bits, "clz": integers.leading_zeros, "brev": integers.reversed_bits,
+    "bfind": integers.highest_bit, "sad": integers.absolute_difference,
+    "dp4a": integers.dot_of_bytes, "vabsdiff4": integers.distance_of_bytes,
     "sqrt": np.sqrt, "rsqrt": lambda x: x.dtype.type(1) / np.sqrt(x),
     "rcp": lambda x: x.dtype.type(1) / x, "ex2": np.exp2, "lg2": np.log2,
     "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
@@ -229,8 +194,8 @@ def whole(name: str, words: set[str]) -> Operation:
 
     def product(a: Array, b: Array) -> Array:
         if "hi" in words:
-            return high_half(a, b)
-        return wide(a) * wide(b) if "wide" in words else a * b
+            return integers.high_half(a, b)
+        return integers.wide(a) * integers.wide(b) if "wide" in words else a * b
 
     return product if name == "mul" else lambda a, b, c: product(a, b) + c
 
@@ -246,9 +211,9 @@ def operation(op: tuple[str, ...]) -> Operation:
     if kind not in TYPES:
         raise not_covered(".".join(op))
     if kind.endswith("x2"):
-        return partial(by_halves, operation((*op[:-1], kind[:-2])))
+        return partial(narrow.by_halves, operation((*op[:-1], kind[:-2])))
     if kind == "bf16":
-        return partial(in_bfloat16, operation((*op[:-1], "f32")))
+        return partial(narrow.in_bfloat16, operation((*op[:-1], "f32")))
     floats = np.dtype(TYPES[kind]).kind == "f"
     modes = words & {"rm", "rp", "rz"}
     if floats and modes and "approx" not in words:
@@ -258,19 +223,19 @@ def operation(op: tuple[str, ...]) -> Operation:
     elif not floats and "sat" in words:
         if name not in ("add", "sub"):
             raise not_covered(".".join(op))
-        return partial(saturated_sum, minus=name == "sub")
+        return partial(integers.saturated_sum, minus=name == "sub")
     elif name in ("mul", "mad") and not floats:
         function = whole(name, words)
     elif name == "mul24" or name == "mad24":
-        function = partial(product_of_24_bits, op)
+        function = partial(integers.product_of_24_bits, op)
     elif name == "bfind" and "shiftamt" in words:
-        function = shift_to_highest
+        function = integers.shift_to_highest
     elif name == "dp2a":
-        function = partial(dot_of_halves, high="hi" in words)
+        function = partial(integers.dot_of_halves, high="hi" in words)
     elif name == "bmsk":
-        function = partial(bit_mask, wrap="wrap" in words)
+        function = partial(integers.bit_mask, wrap="wrap" in words)
     elif name == "shf":
-        function = partial(funnel, "l" in words, wrap="wrap" in words)
+        function = partial(integers.funnel, "l" in words, wrap="wrap" in words)
     else:
         function = PLAIN.get(name)
     if function is None:
@@ -279,7 +244,7 @@ def operation(op: tuple[str, ...]) -> Operation:
         function = partial(_or_nan, function)
     if "ftz" in words:
         function = flushing(function)
-    for word, step in (("sat", saturated), ("relu", without_negative)):
+    for word, step in (("sat", _saturated), ("relu", narrow.without_negative)):
         if word in words:
             function = partial(_then, step, function)
     return function
@@ -338,7 +303,7 @@ def set_flags(op: tuple[str, ...]) -> Operation:
     to, of = op[-2:]
     if of.endswith("x2"):  # each half sets all bits of its own
         half = to[:-2] if to.endswith("x2") else f"{to[0]}16"
-        return partial(by_halves, set_flags((*op[:-2], half, of[:-2])))
+        return partial(narrow.by_halves, set_flags((*op[:-2], half, of[:-2])))
     test, target = compare(op), np.dtype(TYPES[to])
     yes = np.uint16(0x3F80) if to == "bf16" else 1 if target.kind == "f" else -1
     join = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}.get(op[2])
@@ -359,9 +324,9 @@ def convert(op: tuple[str, ...]) -> Operation:
     """`cvt`: between integers the lower bits, from a float the nearest that there is."""
     to, of = op[-2:]
     if "pack" in op:
-        return partial(packed_limited, op[3])
+        return partial(integers.packed_limited, op[3])
     if "e4m3x2" in op or "e5m2x2" in op:
-        return partial(two_float8, op)
+        return partial(narrow.two_float8, op)
     if to.endswith("x2"):
         return partial(_two_halves, (*op[:-2], to[:-2], of))
     return partial(_converted, op)
@@ -377,22 +342,22 @@ def _converted(op: tuple[str, ...], value: Array) -> Array:
     to, of = op[-2:]
     modes = set(op) & {"rm", "rp", "rz"}
     if of == "bf16":
-        value = from_bfloat16(value)
+        value = narrow.from_bfloat16(value)
     if "relu" in op:
-        value = without_negative(value)
+        value = narrow.without_negative(value)
     if "ftz" in op and value.dtype == np.float32:
         value = flushed(value)
     if to == "tf32":  # rna: to nearest, a tie away from zero
         bits = value.view(np.uint32)
         return np.where(np.isfinite(value), (bits + 0x1000) & 0xFFFFE000, bits).astype(np.uint32)
     if to == "bf16":
-        return to_bfloat16(value.astype(np.float32), modes.pop() if modes else "rn")
+        return narrow.to_bfloat16(value.astype(np.float32), modes.pop() if modes else "rn")
     target = np.dtype(TYPES[to])
     rounding = [ROUND[word] for word in op if word in ROUND]
     if value.dtype.kind == "f" and rounding:
         value = rounding[0](value)
     if value.dtype.kind == "f" and target.kind != "f":
-        return _to_whole(value, target)
+        return clamped(value, target)
     if modes and target == np.float32 and value.dtype.kind == "f":
         return rounded(value.astype(np.float64), modes.pop())
     if modes and target.itemsize > 2 and value.dtype.kind in "iu":
@@ -409,7 +374,7 @@ def _converted(op: tuple[str, ...], value: Array) -> Array:
             min(limits.max, np.iinfo(value.dtype).max),
         )
     result = value.astype(target)
-    return saturated(result) if "sat" in op and target.kind == "f" else result
+    return _saturated(result) if "sat" in op and target.kind == "f" else result
 
 
 def _whole_rounded(value: Array, target: np.dtype[Any], mode: str) -> Array:
@@ -422,13 +387,3 @@ def _whole_rounded(value: Array, target: np.dtype[Any], mode: str) -> Array:
     result = np.where(above & downwards, np.nextafter(near, target.type(-np.inf)), near)
     upwards = np.full(value.shape, mode == "rp") | ((mode == "rz") & (value < 0))
     return np.where(below & upwards, np.nextafter(near, target.type(np.inf)), result)
-
-
-def _to_whole(value: Array, target: np.dtype[Any]) -> Array:
-    limits = np.iinfo(target)
-    inside = (value > float(limits.min)) & (value < float(limits.max))
-    bound = np.where(value > 0, limits.max, limits.min).astype(target)
-    # PTX ISA 9.0: a NaN gives 0, the highest bit if one of the two types has 64
-    top = 0 if max(value.itemsize, target.itemsize) < 8 else 1 << (limits.bits - 1)
-    bound[np.isnan(value)] = np.uint64(top).astype(target)
-    return np.where(inside, np.where(inside, value, 0).astype(target), bound)

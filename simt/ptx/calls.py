@@ -1,7 +1,5 @@
 """Functions of PTX: calls by name or by address, and the parameters that they take and give."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ What a thread puts on a stream is carried out when its own grid has ended, in th
 calls. So nothing here waits for an event, and the streams of a grid are one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,8 +12,6 @@ import numpy as np
 from simt.ptx.calls import FunctionCalls
 from simt.ptx.parse import function_address
 from simt.ptx.program import ChildGrid
-
-__all__ = ["DeviceRuntime"]
 
 Lanes = Any
 RUNTIME = "__cudaCDP2"

@@ -4,8 +4,6 @@ Such a copy may write from its start on and has written when it is waited for, w
 lie between. Here it writes when it is waited for, and who touches its place before races with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container
 from dataclasses import dataclass, replace
 from itertools import count

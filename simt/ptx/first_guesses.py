@@ -5,8 +5,6 @@ compare-and-swap confirms or corrects (CUDA C++ Programming Guide, "Atomic Funct
 holds for the read in front of an exchange that a loop tries again and again.
 """
 
-from __future__ import annotations
-
 import re
 
 from simt.ptx.parse import Function, Instruction

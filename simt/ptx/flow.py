@@ -7,8 +7,6 @@ but to end does so at once and is waited for no more, so that ways that only end
 Where a loop is also left by ways that never come back, those who leave it at its end meet there.
 """
 
-from __future__ import annotations
-
 from simt.ptx.parse import Function, Instruction
 
 END = -1  # behind the last instruction

@@ -1,18 +1,8 @@
 """Integer arithmetic on arrays of one element for each thread: quotients, shifts, bits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
-
-__all__ = [
-    "absolute_difference", "bit_field_extract", "bit_field_insert", "bit_mask", "count_bits",
-    "distance_of_bytes", "divide", "dot_of_bytes", "dot_of_halves", "funnel", "high_half",
-    "highest_bit", "leading_zeros", "lookup", "packed_limited", "permuted", "product_of_24_bits",
-    "quotient", "remainder", "reversed_bits", "saturated_sum", "shift_left", "shift_right",
-    "shift_to_highest", "wide", "with_carry",
-]  # fmt: skip
 
 Array = Any  # of NumPy
 

@@ -1,7 +1,5 @@
 """What threads do together: barriers, fences, shuffles, votes, matches; printing and asserting."""
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Callable

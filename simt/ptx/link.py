@@ -1,7 +1,5 @@
 """Several PTX texts as the parts of one program: what a device linker does with objects."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ A branch narrows the mask to one side, then to the other; where both meet (see `
 it was before.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

@@ -9,8 +9,6 @@ A thread that finds its phase unfinished tries again in a loop. It is put aside 
 until all others can go no further, so that those who are to arrive come to it.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ An array in global or constant memory begins at a multiple of 2⁴⁰, one in sh
 at a multiple of 2²⁰, so that an address says which array was meant even where it lies outside.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Narrow floats: bfloat16 and those of 8 bits as their bits, and two numbers in one register."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

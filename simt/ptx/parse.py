@@ -3,8 +3,6 @@
 The grammar is that of NVIDIA's "PTX ISA", as far as compilers use it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """A kernel of a PTX text as the SIMT machine takes it: its memory, its parameters, its code."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,43 +24,14 @@ from simt.ptx.parse import (
 from simt.ptx.textures import Texels, Texture
 from simt.ptx.translate import Code, translated
 
-__all__ = ["LaunchMemory", "Memory", "PtxListing", "PtxProgram"]
-
 
 class PtxListing(Listing):
     """The source of a kernel that is only known as PTX, or the text that it was compiled from."""
 
-    def __init__(
-        self, name: str, parameters: list[str], lines: dict[int, str] | None = None, file: str = ""
-    ) -> None:
-        self._name, self._parameters, self._lines = name, parameters, lines or {}
-        self._file = file or f"<{name}>"
-        super().__init__()
-
     @property
     def together(self) -> str:
         """How to launch it with all its blocks on the GPU at once."""
-        return f'write module["{self._name}"].cooperative[grid, block](...)'
-
-    @property
-    def file(self) -> str:
-        """The cell, or a name that stands for it."""
-        return self._file
-
-    @property
-    def name(self) -> str:
-        """The kernel's own name."""
-        return self._name
-
-    @property
-    def parameters(self) -> list[str]:
-        """The names of the parameters."""
-        return self._parameters
-
-    @property
-    def lines(self) -> dict[int, str]:
-        """The text by line."""
-        return self._lines
+        return f'write module["{self.name}"].cooperative[grid, block](...)'
 
 
 @dataclass

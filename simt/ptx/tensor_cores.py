@@ -12,8 +12,6 @@ sum is rounded. Hardware computes exact products too, but truncates as it adds, 
 not documented: of float32 results expect a relative difference of 2⁻²² of the largest term.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache, partial

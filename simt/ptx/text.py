@@ -4,8 +4,6 @@ Registers and labels get one name per scope, registers of several parts become t
 functions that take and return registers take and return parameters instead.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import accumulate

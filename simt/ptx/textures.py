@@ -4,8 +4,6 @@ How a coordinate becomes texels and weights is what "Texture Fetching" in NVIDIA
 Programming Guide says; the weights of a linear filter have 8 bits of fraction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product

@@ -5,8 +5,6 @@ it. What only one block of instructions uses is a Python variable; the others li
 There a thread's number stays while other threads write theirs.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ at a barrier is at `FIRST_BARRIER - number` and keeps, last, where it goes on. A
 where threads meet without those of other warps: they are only kept together while nobody waits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

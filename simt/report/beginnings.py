@@ -1,7 +1,5 @@
 """The numbers with which the variables of a kernel begin, read from a report's source."""
 
-from __future__ import annotations
-
 import ast
 import textwrap
 

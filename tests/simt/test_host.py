@@ -8,7 +8,8 @@ import pytest
 import simt
 from simt import cuda
 from simt.errors import KernelError
-from simt.host.work.launches import PreparedLaunch
+from simt.frontend.program import Program
+from simt.machine.execution import launch
 
 
 @cuda.jit
@@ -47,9 +48,10 @@ def test_indices_of_a_large_grid_do_not_overflow() -> None:
         out[0, t], out[1, t] = cuda.grid(1), cuda.blockIdx.x * cuda.blockDim.x + t
         out[2, t], out[3, t] = cuda.gridsize(1), cuda.blockDim.x * cuda.gridDim.x
 
-    out, blocks = np.zeros((4, 256), np.int64), 22_121_216
+    given, blocks = cuda.to_device(np.zeros((4, 256), np.int64)), 22_121_216
     last = np.array([blocks - 1])
-    PreparedLaunch(indices, blocks, 256, (out,), 0, xray=False, only=last).carry_out()
+    launch(Program(indices.source), (blocks, 1, 1), (256, 1, 1), (given.as_view("a"),), only=last)
+    out = given.copy_to_host()
     size = blocks * 256
     np.testing.assert_array_equal(out[:2], np.tile(np.arange(size - 256, size), (2, 1)))
     assert (out[2:] == size).all()

@@ -8,8 +8,6 @@ where no stream is named, and "might" where one is; numba's programs rely on tha
 between host and device waits, on the default stream; one within the device does not.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

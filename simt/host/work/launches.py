@@ -1,20 +1,16 @@
 """Launches: the checks when a kernel is launched, and its run, now or when its turn comes."""
 
-from __future__ import annotations
-
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from simt.core.findings import Finding, Stop
 from simt.core.memory import View, views
 from simt.core.places import place
 from simt.frontend.typecheck import argument_types
-from simt.host.arguments import by_position, marshal
+from simt.host.arguments import marshal
 from simt.host.device_array import DeviceNDArray
 from simt.host.overloads import error_for
 from simt.host.settings import checking, current_seed, keeps_going, listeners
@@ -22,7 +18,7 @@ from simt.host.work.copies import unread
 from simt.host.work.operations import recording
 from simt.host.work.order import Task
 from simt.host.work.pinned import HostMemory
-from simt.host.work.prepared import Prepared, arrays_of, observers_of
+from simt.host.work.prepared import LaunchRequest, Prepared, arrays_of, observers_of
 from simt.host.work.queue import WorkQueue, work_queue
 from simt.host.work.ranges import Access, AccessRanges, of_view
 from simt.machine.execution import LaunchResult, launch
@@ -51,39 +47,23 @@ def tell(report: Report) -> None:
 
 
 class PreparedLaunch(Prepared):
-    """A launch of a `Kernel`, with its arguments as they were.
+    """A launch of a `Kernel`, with its arguments as they were."""
 
-    `only` are the numbers of the blocks to run, ascending, if not all: for counts of a launch
-    that is too large for the machine. Hazards are then not looked for.
-    """
-
-    def __init__(
-        self,
-        kernel: Any,
-        grid: Any,
-        block: Any,
-        args: tuple[Any, ...],
-        sharedmem: int,
-        *,
-        xray: bool,
-        watch: int | tuple[int, ...] = 0,
-        named: Mapping[str, Any] | None = None,
-        only: np.ndarray[Any, Any] | None = None,
-    ) -> None:
-        super().__init__(kernel.__name__, sharedmem, None, xray=xray)
-        self.only = only
+    def __init__(self, kernel: Any, request: LaunchRequest) -> None:
+        super().__init__(kernel.__name__, request.sharedmem, None, xray=request.xray)
+        args = request.args
         try:
             source = self.source = kernel.source
-            self.take_shape(grid, block, watch)
-            self._overlap = sharedmem > 0 and _dynamic_arrays(source.tree) > 1
+            self.take_shape(request.grid, request.block, request.watch)
+            self._overlap = self.sharedmem > 0 and _dynamic_arrays(source.tree) > 1
             if source.tree.args.vararg:
                 message = (
                     "*args in a kernel is not supported by the SIMT machine: name its arguments"
                 )
                 raise Stop(Finding("unsupported", source.tree.lineno, message))
-            if named:
-                raise Stop(by_position(source.name, source.parameters, next(iter(named))))
-            self.marshalled = marshal(source.parameters, args, source.name, kernel.extensions)
+            self.marshalled = marshal(
+                source.parameters, args, source.name, kernel.extensions, request.named
+            )
             self._device_arrays = {a.gpu_data.number for a in args if isinstance(a, DeviceNDArray)}
             where = place() if self._device_arrays else None
             self._place = (where.file, where.line) if where else ("", None)
@@ -105,32 +85,27 @@ class PreparedLaunch(Prepared):
         Raises:
             Stop: it cannot go on.
         """
-        overload, marshalled = self._overload, self.marshalled
-        assert marshalled is not None
+        overload, hazards = self._overload, self.hazards
+        assert self.marshalled is not None
         assert self.source is not None
-        values, program = marshalled.values, overload.program
+        values, program = self.marshalled.values, overload.program
         arguments = zip(self.source.parameters, values, strict=True)
         idle = program.idle(frozenset(name for name, v in arguments if views(v)))
-        hazards = self.only is None and self.hazards
         if self._overlap:
             further = [*further, Overlaps()]
         observers = observers_of(
             program, *self.shape, values, counters=self.counters, recorder=self.recorder,
             hazards=hazards, further=further,
         )  # fmt: skip
-        if hazards or self.only is not None or current_seed() or keeps_going():
+        if hazards or current_seed() or keeps_going():
             result = launch(
                 program, *self.shape, values, dynamic=self.sharedmem, observers=observers,
-                seed=current_seed(), only=self.only, keep_going=keeps_going(),
+                seed=current_seed(), keep_going=keeps_going(),
             )  # fmt: skip
             if hazards and all(f.severity != "error" for f in result.findings):
                 overload.unchecked.mark_checked(*self.shape, values)
         else:
             result = overload.unchecked(*self.shape, values, self.sharedmem)
-        if not hazards:  # nobody has seen what was written
-            for view in (*program.captured, *(v for a in values for v in views(a))):
-                if not view.allocation.readonly:
-                    view.allocation.written = None
         overload.shared_bytes = max(overload.shared_bytes or 0, result.shared_bytes)
         result.findings[:0] = idle
         for name, view, written in self.arrays() if hazards and self._device_arrays else ():
@@ -140,7 +115,6 @@ class PreparedLaunch(Prepared):
                 unread[number] = (*self._place, self.source.name, name)
         if overload.unjudged is not None:
             result.findings.append(replace(overload.unjudged))
-        marshalled.copy_back()
         return result
 
 

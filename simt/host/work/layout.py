@@ -1,7 +1,5 @@
 """Layout: how the elements of an array lie in memory, and how other libraries are told of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

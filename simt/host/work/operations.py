@@ -1,7 +1,5 @@
 """Operations on streams: the record of what a program has asked the device for, in order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Pinned host memory: which it is, whether its owner still lives, whether the host changed it."""
 
-from __future__ import annotations
-
 import ctypes
 import zlib
 from typing import Any

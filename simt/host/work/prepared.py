@@ -1,10 +1,9 @@
 """A launch whose arguments have been taken: carried out now or later, and reported in one way."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from simt.core.findings import Finding, Stop
@@ -54,6 +53,23 @@ def observers_of(
             observers.append(Races(math.prod(grid)))
         observers += further
     return observers
+
+
+@dataclass
+class LaunchRequest:
+    """What a launch is asked for: its shape, its arguments, bytes of shared memory for a block.
+
+    Arguments that are `named` make it none. With `xray` it is counted, and the block `watch` is
+    followed step by step.
+    """
+
+    grid: Any
+    block: Any
+    args: Sequence[Any]
+    sharedmem: int
+    named: Sequence[str] = ()
+    xray: bool = False
+    watch: int | tuple[int, ...] = 0
 
 
 class Prepared(ABC):
@@ -106,6 +122,12 @@ class Prepared(ABC):
             if self.stopped is not None:
                 raise Stop(self.stopped)
             result = self.run(further)
+            if not self.hazards:  # nobody has seen what was written
+                for _, view, written in self.arrays():
+                    if written:
+                        view.allocation.written = None
+            assert self.marshalled is not None
+            self.marshalled.copy_back()
         except Stop as stop:
             result = LaunchResult(self.source, [stop.finding], stopped=stop.finding)
         result.findings = [self.in_words(finding) for finding in result.findings]

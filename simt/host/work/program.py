@@ -1,7 +1,5 @@
 """The host's program, as the queue knows it: where it is, what it is told, how it writes a wait."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from simt.core.findings import Finding

@@ -1,7 +1,5 @@
 """A launch of PTX on the SIMT machine: the same observers, findings and report as Numba kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,8 +15,6 @@ from simt.observers.observer import Observer
 from simt.ptx.machine import PtxMachine
 from simt.ptx.native.launch import launch_native
 from simt.ptx.program import PtxProgram
-
-__all__ = ["PreparedPtx"]
 
 
 class PreparedPtx(Prepared):
@@ -58,7 +54,6 @@ class PreparedPtx(Prepared):
         Raises:
             Stop: it cannot go on.
         """
-        assert self.marshalled is not None
         result = None
         if not (self.hazards or current_seed() or keeps_going()):
             result = launch_native(self._program, *self.shape, self._values, self.sharedmem)
@@ -72,9 +67,4 @@ class PreparedPtx(Prepared):
                 observers=observers, seed=current_seed(), keep_going=keeps_going(),
                 machine=PtxMachine,
             )  # fmt: skip
-        if not self.hazards:  # nobody has seen what was written
-            for _, view, written in self.arrays():
-                if written:
-                    view.allocation.written = None
-        self.marshalled.copy_back()
         return result

@@ -16,8 +16,6 @@ and of two operations that race the one that was asked for later goes first, so 
 event is seen in the result. A seed (`block_order`) chooses other allowed orders.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

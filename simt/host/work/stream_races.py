@@ -8,8 +8,6 @@ turn, a read only by what it gives, which is what was there before. Of arrays th
 both reach (mapped, managed) nothing is seen of the host.
 """
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from simt.core.findings import Finding, FindingLog

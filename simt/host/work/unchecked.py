@@ -1,7 +1,5 @@
 """Unchecked launches of Numba kernels: machine code of what Numba's compiler makes of them."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -12,8 +10,6 @@ from simt.core.memory import views
 from simt.core.source import read
 from simt.frontend.program import Program
 from simt.machine.execution import LaunchResult, launch
-
-__all__ = ["UncheckedLaunches"]
 
 Triple = tuple[int, int, int]
 MAX_SHAPES = 1024  # of checked launches that are remembered

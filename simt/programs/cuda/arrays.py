@@ -1,7 +1,5 @@
 """CUDA arrays, and the texture and surface objects of a program."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 

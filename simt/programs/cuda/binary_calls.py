@@ -1,7 +1,5 @@
 """What a program that nvcc has built tells of itself, and asks of its kernels."""
 
-from __future__ import annotations
-
 import struct
 
 from simt.core.findings import Finding

@@ -1,7 +1,5 @@
 """Stream capture: calls on a stream that become a graph in place of work."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Memory that a CUDA program asks for, fills and copies."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

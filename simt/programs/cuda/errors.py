@@ -1,7 +1,5 @@
 """The errors of the CUDA runtime: number, name and text, from the table of the runtime library."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

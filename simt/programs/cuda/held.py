@@ -5,8 +5,6 @@ fault tells which line does. A page may hold bytes of several uses, so that a fa
 mistake: `use` tells.
 """
 
-from __future__ import annotations
-
 import mmap
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ read through it. Managed and pinned memory is a file that both processes map; it
 same for host and kernels.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """NVIDIA's compiler nvcc and the runtime library that takes the place of NVIDIA's."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import importlib.util

@@ -1,7 +1,5 @@
 """Memory pools: from which one `cudaMallocAsync` takes, and what a program asks of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from simt.programs.cuda.copies import CopyCalls

@@ -1,7 +1,5 @@
 """A CUDA program as a process of its own, whose requests are answered here."""
 
-from __future__ import annotations
-
 import os
 import selectors
 import signal

@@ -3,8 +3,6 @@
 What a call does wrong is its error for the program, and a finding with the line of the call.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 

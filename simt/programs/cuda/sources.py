@@ -1,7 +1,5 @@
 """The files of a CUDA program, and the lines that its calls come from."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Work for the device of a CUDA program: launches, and the streams and events that order them."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

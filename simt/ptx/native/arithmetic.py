@@ -1,7 +1,5 @@
 """Arithmetic in LLVM's form, to the bit what `simt.ptx.arithmetic` computes with NumPy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Machine code from LLVM's form: compiled once, kept on disk for whoever runs it next."""
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """LLVM's intermediate form as text, line by line; and why a kernel is not translated."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager

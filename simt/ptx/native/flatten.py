@@ -4,8 +4,6 @@ A called function stands in the place of its call, under names of its own; what 
 it and back are registers.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field, replace
 from functools import cache

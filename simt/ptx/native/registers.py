@@ -4,8 +4,6 @@ Which of them each thread computes anew from its place and the arguments, which 
 thread goes on after it has waited, and which array an address is made from.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass, field

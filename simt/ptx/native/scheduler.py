@@ -6,8 +6,6 @@ that its mask names have come to it, a barrier when all threads of the block hav
 cooperative launch all have begun before one goes on for the second time.
 """
 
-from __future__ import annotations
-
 from simt.ptx.memory import LOCAL_BITS, POISON
 from simt.ptx.native.translator import BARRIER, FAULTS, FRAME, OWN, SAID, TURN, WARP, Translator
 from simt.ptx.parse import WINDOWS

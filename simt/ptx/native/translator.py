@@ -5,8 +5,6 @@ There it stores what it needs later and leaves; it goes on at that point's numbe
 for who runs when.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from itertools import accumulate, chain
@@ -25,8 +23,6 @@ from simt.ptx.native.registers import UNKNOWN, Registers, Root, is_point
 from simt.ptx.parse import WINDOWS, Instruction, names, space_of
 from simt.ptx.program import PtxProgram
 from simt.ptx.translate import ATOMICS, PACKED, SPECIAL, WIDEST, number, result_kind
-
-__all__ = ["FAULTS", "FRAME", "MOST_PRINTED", "OWN", "SAID", "Translator"]
 
 # the words of what a worker is handed: numbers, then addresses
 OWN = ("shared", "local", "state", "points", "warps", "values", "masks", "said")  # of a block
