@@ -96,16 +96,17 @@ def runtime_library() -> Path:
 
 def _compile_library(source: Path, toolkit: Path, folder: Path) -> None:
     """Compiles the library, with an answer for each function of NVIDIA's that it lacks."""
-    flags = ["-std=c++17", "-O2", "-fPIC", "-shared", "-w"]
-    include = ["-isystem", str(toolkit / "include")]
+    own_part = folder / "cudart.o"
     target, stubs, versions = folder / "libcudart.so.13", folder / "stubs.c", folder / "versions"
     nvrtc = next((lib.name for lib in toolkit.glob("lib*/libnvrtc.so.1*")), "libnvrtc")
     versions.write_text(
         "libcudart.so.13 { global: cu*; __cuda*; local: *; };\n"
         f"{nvrtc} {{ global: nvrtc*; }};\n"  # as programs ask for them
     )
+    flags = ["-std=c++17", "-O2", "-fPIC", "-w", "-isystem", str(toolkit / "include")]
+    _run(["g++", *flags, "-c", "-o", str(own_part), str(source)])
     first = folder / "first.so"
-    _run(["g++", *flags, *include, "-o", str(first), str(source)])
+    _run(["g++", "-shared", "-o", str(first), str(own_part)])
     own = set(_symbols(first))
     names = [s for lib in sorted(toolkit.glob("lib*/libcudart.so.1*")) for s in _symbols(lib)]
     header = (toolkit / "include" / "cuda.h").read_text(encoding="utf-8", errors="replace")
@@ -123,13 +124,9 @@ def _compile_library(source: Path, toolkit: Path, folder: Path) -> None:
     older = [f"-Wl,--defsym={s}={renamed[s]}" for s in renamed.keys() - defined]
     stubs.write_text("\n".join(lines) + "\n")
     _run(["gcc", "-c", "-fPIC", "-w", "-o", str(folder / "stubs.o"), str(stubs)])
-    _run(
-        [
-            "g++", *flags, *include, f"-Wl,-soname,{target.name},--version-script={versions}",
-            *older,
-            "-o", str(target), str(source), str(folder / "stubs.o"),
-        ]
-    )  # fmt: skip
+    wanted = [f"-Wl,-soname,{target.name},--version-script={versions}", *older]
+    parts = [str(own_part), str(folder / "stubs.o")]
+    _run(["g++", "-shared", *wanted, "-o", str(target), *parts])
     for name in ("libcudart.so", "libcuda.so", "libcuda.so.1"):
         (folder / name).symlink_to(target.name)
     (folder / "libcudart_static.a").write_text("INPUT(-lcudart)\n")  # there is none: the same
