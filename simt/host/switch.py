@@ -13,6 +13,7 @@ from typing import Any
 
 from simt.core.source import remember_texts
 from simt.device import driver
+from simt.host.overloads import OPTIONS
 from simt.host.settings import set_replacing
 from simt.host.stand_in import counterpart, runs_as_a_user
 
@@ -45,6 +46,8 @@ class Replacement:
                 builtins.__import__, importlib.import_module = self._before
                 _forget_what_runs_as_a_user()
                 set_replacing(False)
+                OPTIONS.difference_update(_SUCCESSORS_OPTIONS)
+                tell_of_the_successor.cache_clear()
 
     def __enter__(self) -> Replacement:
         return self
@@ -119,8 +122,6 @@ def _numbas_name(name: str, importer: str | None) -> str:
 @functools.cache
 def tell_of_the_successor() -> None:
     """Says, once, what the name of numba-cuda's successor stands for; takes its options, too."""
-    from simt.host.overloads import OPTIONS  # with what the machine is made of
-
     OPTIONS.update(_SUCCESSORS_OPTIONS)
     message = "numba_cuda_mlir is the SIMT machine here, which has what it shares with numba.cuda"
     warnings.warn(message, stacklevel=4)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import simt
-from simt.host import api, switch
+from simt.host import api
 
 NUMBA_CUDA_INSTALLED = importlib.util.find_spec("numba_cuda") is not None
 
@@ -59,7 +59,6 @@ SUCCESSOR = [
 
 @pytest.mark.parametrize("source", SUCCESSOR)
 def test_numba_cudas_successor_is_the_machine_and_that_is_said_once(switched, source):
-    switch.tell_of_the_successor.cache_clear()
     with pytest.warns(UserWarning, match="^numba_cuda_mlir is the SIMT machine here") as told:
         assert scope(source)["cuda"] is api
     assert [w.filename for w in told] == ["<a program>"]
