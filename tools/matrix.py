@@ -48,6 +48,7 @@ LEFT_OUT = (
     "simt/programs",
     "simt/ptx",
     "simt/test_fuzz.py",
+    "simt/test_unchecked.py",
     "simt/test_readme.py",  # names files of the checkout
 )
 OPTIONS = ("-n", "auto", "--dist", "worksteal", "-q", "-W", "error", "-p", "no:cacheprovider")

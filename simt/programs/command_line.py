@@ -11,7 +11,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from simt.core.findings import SimtWarning
@@ -24,7 +24,6 @@ from simt.programs.cuda.sources import SourceFiles
 from simt.programs.execution import run_notebook, run_script
 from simt.programs.launches import Launches
 
-INTERRUPTED = 130  # an exit status, as of a shell
 PROGRAM_KINDS = "a script (.py), a notebook (.ipynb), a CUDA program (.cu) or one that is built"
 
 
@@ -43,7 +42,7 @@ def common_options() -> argparse.ArgumentParser:
     parser.add_argument(
         "--fast",
         action="store_true",
-        help="do not look for races and uninitialized reads, and compile kernels that take long",
+        help="do not look for races and uninitialized reads, and run kernels as machine code",
     )
     parser.add_argument(
         "--keep-going",
@@ -90,6 +89,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SimtError as error:
         print(error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -99,10 +100,12 @@ def carry_out(options: argparse.Namespace, run: Callable[[Launches], int]) -> in
 
     A program that is interrupted or told to end still has its report.
     """
+    where = sys.stderr  # which a program may replace, and standard output too
 
     def tell(sentence: str) -> None:
-        sys.stdout.flush()
-        print(sentence, file=sys.stderr, flush=True)
+        with suppress(AttributeError, ValueError):
+            sys.stdout.flush()
+        print(sentence, file=where, flush=True)
 
     launches = Launches(in_detail=options.report is not None, tell=tell)
     with ExitStack() as stack:
@@ -110,21 +113,23 @@ def carry_out(options: argparse.Namespace, run: Callable[[Launches], int]) -> in
             stack.enter_context(unchecked())
         if options.keep_going:
             stack.enter_context(keep_going())
+        stopped: BaseException | None = None
         try:
             status = run(launches)
-        except KeyboardInterrupt:
-            status = INTERRUPTED
-        except SystemExit as end:
-            status = int(end.code or 0)
+        except (KeyboardInterrupt, SystemExit) as end:
+            status, stopped = 0, end
     for sentence in launches.notes:
         tell(sentence)
     if options.fast:
         from simt.ptx.native.launch import left_to_executor
 
         for kernel, reason in left_to_executor.items():
-            print(f"{kernel} did not run as machine code, and is slow: {reason}", file=sys.stderr)
+            tell(f"{kernel} did not run as machine code, and is slow: {reason}")
+        left_to_executor.clear()
     if options.report is not None:
         launches.write(options.report)
+    if stopped is not None:
+        raise stopped
     return status or int(options.sanitize and launches.errors > 0)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from simt.errors import BadInput
-from simt.programs.command_line import INTERRUPTED, carry_out, common_options
+from simt.programs.command_line import carry_out, common_options
 from simt.programs.cuda.run import CudaProgram
 from simt.programs.launches import Launches
 
@@ -39,7 +39,5 @@ def run_cell(line: str, cell: str) -> None:
             return program.run(options.arguments, launches, captured=True)
 
     status = carry_out(options, run)
-    if status == INTERRUPTED:
-        raise KeyboardInterrupt  # the next cell is not to run
     if status:
         print(f"the program ends with status {status}", file=sys.stderr)

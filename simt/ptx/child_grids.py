@@ -64,6 +64,10 @@ class DeviceRuntime(FunctionCalls):
         rows = list(self._active(self._word(kernel), *axes, self._word(shared, 0, 32)))
         sizes = np.zeros((self.blocks, self.threads), np.uint64)
         for lane, address, *_ in rows:
+            if address not in kernels:
+                who = self.thread_name(lane)
+                message = f"{self.text(who)} launches a kernel at {address:#x}, where there is none"
+                raise self.stop("out-of-bounds", message, who)
             sizes.ravel()[lane] = sum(p.size + p.align for p in kernels[address].params)
         buffers = self._take(sizes)
         for lane, address, *shape in rows:

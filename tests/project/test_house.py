@@ -35,9 +35,9 @@ LIMITS = {
     ("gpulearn_lessons", "*.hints"): 14_220,
     ("gpulearn_lessons", "*.toml"): 3_300,
     ("gpulearn_grading", "*.py"): 4_250,
-    ("simt", "*.py"): 29_775,
+    ("simt", "*.py"): 29_800,
     ("tools", "*.py"): 4_000,
-    ("tests", "*.py"): 50_000,
+    ("tests", "*.py"): 50_010,
 }
 MAX_TOP_NAMES = 45
 PAGES = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]

@@ -64,30 +64,6 @@ def test_a_right_kernel_is_right(case: Case) -> None:
         assert LEFT.get(case.name, "") in left
 
 
-def matmul(a, b, c):
-    i, j = cuda.grid(2)
-    if i < c.shape[0] and j < c.shape[1]:
-        total = numba.float32(0)
-        for k in range(a.shape[1]):
-            total += a[i, k] * b[k, j]
-        c[i, j] = total
-
-
-def test_many_blocks_are_shared_among_cores_and_small_launches_are_not() -> None:
-    kernel = cuda.jit(matmul)
-    rng = np.random.default_rng(1)
-    a, b = (rng.standard_normal((96, 96)).astype(np.float32) for _ in "ab")
-    want = np.zeros_like(a)
-    for k in range(96):
-        want += a[:, k : k + 1] * b[k]
-    for _ in range(3):
-        c = np.zeros_like(a)
-        with unchecked():
-            launch(kernel, (13, 13), (8, 8), a, b, c)
-        np.testing.assert_array_equal(c, want)
-    assert is_native(kernel)
-
-
 def counted_round(a):
     i = cuda.grid(1)
     cuda.atomic.inc(a, 2 * i, 2**64 - 2)

@@ -215,7 +215,12 @@ class CopyCalls(State):
     ) -> None:  # fmt: skip
         part = _Part(target, start, len(content), True)
         self._issue(
-            kind, stream, what, [part], lambda _: written(target, start, content), waits=waits
+            kind,
+            stream,
+            what,
+            [part],
+            lambda _: written(target.allocation, start, content),
+            waits=waits,
         )
 
     def _copy(self, stream: CudaStream, target: _Part, source: _Part, asynchronous: int) -> None:
@@ -223,7 +228,7 @@ class CopyCalls(State):
         to, of, size = target.start, source.start, target.size
 
         def action(_: Task) -> None:
-            written(into, to, origin.allocation.data[of : of + size].copy())
+            written(into.allocation, to, origin.allocation.data[of : of + size].copy())
             to_map, of_map = into.allocation.written, origin.allocation.written
             if to_map is not None and of_map is not None and to_map.grain == of_map.grain == 1:
                 to_map.done[to : to + size] = of_map.done[of : of + size]

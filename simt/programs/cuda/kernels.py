@@ -13,13 +13,14 @@ import numpy as np
 
 from simt.core.findings import Finding
 from simt.core.limits import MAX_SHARED
-from simt.core.memory import View
+from simt.core.memory import Allocation, View
 from simt.cpp.wording import in_words
 from simt.host.arguments import LaunchArguments
 from simt.host.work.prepared import Outcome
 from simt.host.work.ptx import PreparedPtx
 from simt.observers.observer import Observer
 from simt.programs.cuda.memory import DeviceMemory, Piece, written
+from simt.ptx.memory import GLOBAL_BITS
 from simt.ptx.parse import Module
 from simt.ptx.program import ChildGrid, PtxProgram
 from simt.ptx.textures import Texels, Texture
@@ -175,7 +176,7 @@ class PreparedKernel(PreparedPtx):
                 elif len(numbers) == 2:
                     self.kernel.code.conditions[numbers[0]] = numbers[1]
                 else:
-                    self._copy(*numbers)
+                    self._copy(launch.line, *numbers)
         self.printed = printed.getvalue()
         return outcome
 
@@ -205,8 +206,23 @@ class PreparedKernel(PreparedPtx):
         self.family.append((child, report, None if child.stopped else stopped))
         return child._children(depth + 1) if stopped is None else []
 
-    def _copy(self, to: int, start: int, count: int) -> None:
+    def _copy(self, line: int | None, to: int, start: int, count: int) -> None:
         """A copy that a thread has put on a stream."""
-        places = [(p, self.kernel.code.memory.at(p)) for p in (to, start)]
-        (target, first), (source, second) = ((b, p - b.address) for p, b in places if b is not None)
-        written(target, first, source.allocation.data[second : second + count].copy())
+        memory = self.kernel.code.memory
+        parts: list[tuple[Allocation, int]] = []
+        for pointer in (to, start) if count else ():
+            piece = memory.at(pointer)
+            heap = self.kernel.program.memory.heap.get(pointer >> GLOBAL_BITS)
+            allocation = piece.allocation if piece else heap
+            first = pointer - allocation.address if allocation else 0
+            if allocation is None or not 0 <= first <= first + count <= allocation.data.size:
+                message = (
+                    f"a thread has {count} bytes copied {'from' if parts else 'to'} "
+                    f"{memory.of_pointer(pointer)}, where there are not that many"
+                )
+                self.family[0][1].findings.append(Finding("out-of-bounds", line, message))
+                return
+            parts.append((allocation, first))
+        if parts:
+            (target, first), (source, second) = parts
+            written(target, first, source.data[second : second + count].copy())

@@ -163,11 +163,11 @@ class DeviceMemory:
         return "no memory of the device's" if number >= DEVICE else "memory of the host"
 
 
-def written(block: Piece, start: int, values: np.ndarray[Any, Any]) -> None:
+def written(allocation: Allocation, start: int, values: np.ndarray[Any, Any]) -> None:
     """Copies bytes into memory and marks them written."""
     stop = start + len(values)
-    block.allocation.data[start:stop] = values
-    written_map = block.allocation.written
+    allocation.data[start:stop] = values
+    written_map = allocation.written
     if written_map is not None:
         written_map.done[start // written_map.grain : -(-stop // written_map.grain)] = True
         written_map.fresh = True

@@ -12,22 +12,19 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import redirect_stdout
 from functools import cache, partial
-from io import StringIO
 from typing import Any
 
 import numpy as np
 
 from simt.core import limits
-from simt.core.memory import Allocation, aligned
+from simt.core.memory import Allocation, View, aligned
 from simt.device.selection import cores
 from simt.machine.execution import CHUNK, LaunchResult, launch, written_allocations
 from simt.ptx.lanes import formatted, text_at
 from simt.ptx.machine import PtxMachine
 from simt.ptx.native.build import compiled
 from simt.ptx.native.emitter import NotNative
-from simt.ptx.native.registers import UNKNOWN
 from simt.ptx.native.scheduler import MASKS, Kernel
 from simt.ptx.native.translator import FAULTS, FRAME, MOST_PRINTED, OWN, SAID
 from simt.ptx.program import PtxProgram
@@ -37,6 +34,7 @@ Line = tuple[int, int, int, bytes]  # block, thread, text and values of what a t
 Array = np.ndarray[Any, Any]
 SHARES_EACH = 8  # parts of the grid for each worker
 FEW = 1 << 14  # threads; fewer are not worth a second core
+MOST_TOLD = 100  # launches of a kernel of which something is told
 MAX_REASON = 300  # characters of what LLVM says
 PART = 1 << 23  # bytes that one core copies at once
 left_to_executor: dict[str, str] = {}  # the kernels that always are, and why
@@ -74,9 +72,16 @@ def launch_native(
     executor = executor or partial(
         launch, untyped, grid, block, values, dynamic=dynamic, machine=PtxMachine
     )
-    changed = written_allocations(untyped, values)
-    saved = _copies([a for a in changed if common.read is None or a in common.read])
-    status, noted, lines = code.run(program, common, grid, block, dynamic)
+    saved: dict[Allocation, Array] = {}
+    try:
+        saved = _copies(written_allocations(untyped, values))
+        status, noted, lines = code.run(program, common, grid, block, dynamic)
+    except RuntimeError:  # Python is ending and starts no threads: the executor needs none
+        _put_back(saved)
+        return None
+    except BaseException:  # an interrupt
+        _put_back(saved)
+        raise
     try:
         printed = common.printed(code.kernel, lines)
     except KeyError:  # text in a thread's own memory
@@ -84,25 +89,23 @@ def launch_native(
     if status:
         _put_back(saved)
         if status == FAULTS["trap"]:
-            _leave(program, "its threads allocate memory, print much or text of their own, or trap")
+            _leave(program, "its threads allocate memory, launch, print much or own text, or trap")
         return None
-    shared = code.kernel.sizes["shared"]
-    if not noted or (grid, block) in native.setdefault("told", []):
+    shared, told = code.kernel.sizes["shared"], native.get("told", [])
+    launched = grid, block, *(repr(v) for v in values if not isinstance(v, View | bytes))
+    if not noted or launched in told or len(told) > MOST_TOLD:
         _spare.clear()
         _spare.update((copy.size, copy) for copy in saved.values() if copy.size <= SPARE)
         print(printed, end="")
         return LaunchResult(program.source, [], shared_bytes=shared)
-    native["told"].append((grid, block))
+    native["told"] = [*told, launched]
     after = {a: a.data.copy() for a in saved}
     _put_back(saved)
-    only = None if code.kernel.together else np.array([min(noted)])
-    with redirect_stdout(StringIO()):  # which is printed below
-        result = executor(only=only)
-    _put_back(saved if result.stopped else after)
-    if result.stopped:
+    if code.kernel.texts:  # the executor prints, too
         return None
-    print(printed, end="")
-    return result
+    result = executor(only=None if code.kernel.together else np.array([min(noted)]))
+    _put_back(saved if result.stopped else after)
+    return None if result.stopped else result
 
 
 def _leave(program: PtxProgram, reason: str) -> None:
@@ -200,8 +203,6 @@ class _Common:
         self.count = len(rows)
         self.table = np.array([*rows, (0, 0, 0, 0)], np.uint64)
         slots, addresses, self.fixed = [(0, 0, 0)], [0], False
-        # what a launch reads, if that is known: what it only writes, it can write again
-        self.read: set[Allocation] | None = None if UNKNOWN in kernel.reads else set()
         for root in kernel.slots:
             if root[0] == "symbol":
                 pointer = program.memory.allocations[root[1]].address
@@ -210,8 +211,6 @@ class _Common:
             found = [t[pointer >> 40] for t in memory.tables.values() if pointer >> 40 in t]
             address, size, free, data = _row(found[0]) if found else (pointer, 0, 1, 0)
             self.fixed |= root in kernel.written and not free
-            if found and self.read is not None and root in kernel.reads:
-                self.read.add(found[0])
             slots.append((pointer - address, size, data))
             addresses.append(pointer)
         self.even = not any(into % 16 for into, _, _ in slots)

@@ -67,7 +67,6 @@ class Translator(Arithmetic):
         self.slots: list[Root] = []  # pointers of which is known what they lead to
         self.written: set[Root] = set()
         self.texts: list[list[tuple[str, str, int, int]]] = []  # what is printed
-        self.reads: set[Root] = set()  # UNKNOWN: it may be any
         self.caches = 0
         self.offsets, self.sizes = {}, {}  # of arrays
         for space in ("shared", "local"):
@@ -210,8 +209,6 @@ class Translator(Arithmetic):
         if space in ("shared", "local"):
             which = "0" if space == "shared" else "1"
             return self.numbered(which, f"%{space}", address, str(size), "fault.memory")
-        if not writes or i.op[0] != "st":
-            self.reads.add(root)
         if root != UNKNOWN:
             moved = self.op(f"sub i64 {address}, {self._address(root)}")
             offset = self.op(f"add i64 {moved}, {self.slot(root, 'into')}")

@@ -63,6 +63,12 @@ def test_a_program_prints_what_it_prints_and_each_finding_is_told_once(run):
     assert done.returncode == 0
 
 
+def test_what_a_program_does_to_its_own_standard_error_hides_no_finding(run):
+    done = run("import contextlib, io\nwith contextlib.redirect_stderr(io.StringIO()):\n"
+               "    racy[2, 32](a)\n")  # fmt: skip
+    assert done.stderr.startswith(RACE)
+
+
 def test_a_finding_in_a_function_of_another_file_is_told_with_that_file(tmp_path, command):
     beside = "from numba import cuda\n\n\n@cuda.jit(device=True)\ndef add(a):\n    a[0] += 1\n"
     (tmp_path / "helpers.py").write_text(beside)

@@ -10,7 +10,6 @@ import simt
 from simt.core import limits
 from simt.cpp import cpp
 from simt.cpp.module import CppKernel
-from simt.ptx.native import launch
 
 from ..cpp import classics_numbers, classics_sequences
 from ..cpp.classics import CLASSICS, MISTAKES, Mistake
@@ -265,29 +264,35 @@ def test_pairs_of_halves_are_compared() -> None:
     assert (less[:32] == (a < b)[:32]).all()
 
 
-def test_only_what_a_launch_reads_is_kept_for_the_executor(monkeypatch: Any) -> None:
+def test_after_a_mistake_memory_is_as_the_executor_leaves_it() -> None:
     kernel = cpp("""
-    __global__ void sum(const float* a, float* b, float* sums, float* last, int* count, int n) {
-        int i = blockIdx.x * blockDim.x + threadIdx.x;
-        sums[i] = a[i] + b[i];
-        b[i] = -1;
-        if (i == 63) last[n] = 1;
-        atomicAdd(count, 1);
+    __global__ void put(int* a, int n) {
+        a[threadIdx.x] = 7;
+        if (threadIdx.x == 33) a[n] = 1;
     }
-    """)["sum"]
-    copies, kept = launch._copies, []
-    monkeypatch.setattr(
-        launch, "_copies", lambda some: kept.extend(a.data.nbytes for a in some) or copies(some)
-    )
-    for n in (3, 4):
-        a, b, sums, last = (np.full(size, 2, np.float32) for size in (64, 64, 64, 4))
-        count = np.zeros(1, np.int32)
-        run = partial(unchecked, kernel, (2, 32), a, b, sums, last, count, n)
-        if n == 4:
-            with pytest.raises(simt.errors.KernelError, match=r"last\[4\], out of bounds"):
-                run()
-        else:
-            run()
-        assert (sums == 4).all()  # of what was in `b` before
-        assert kept == [b.nbytes, count.nbytes]
-        kept.clear()
+    """)["put"]
+    native, checked = np.zeros((2, 64), np.int32)
+    with pytest.raises(simt.errors.KernelError, match=r"a\[64\], out of bounds"):
+        unchecked(kernel, (1, 64), native, 64)
+    with pytest.raises(simt.errors.KernelError):
+        kernel[1, 64](checked, 64)
+    assert (native == checked).all()
+
+
+@pytest.mark.filterwarnings("default::simt.SimtWarning")
+def test_a_launch_with_other_arguments_is_told_of_again() -> None:
+    kernel = cpp("""
+    __global__ void early(int* a, int n, int m) {
+        int i = threadIdx.x;
+        if (i >= n) return;
+        __syncthreads();
+        a[i] = i;
+        if (i >= m) return;
+        __syncthreads();
+        a[i] += 1;
+    }
+    """)["early"]
+    a = np.zeros(64, np.int32)
+    for n, line in ((64, 8), (30, 5)):
+        with pytest.warns(simt.SimtWarning, match=f"^line {line}: "):
+            unchecked(kernel, (1, 64), a, n, 30)

@@ -126,6 +126,32 @@ def test_a_program_may_be_compiled_for_a_default_stream_per_thread(tmp_path):
     assert done.stderr.startswith("two.cu:9: put on other writes x, which put of line 8")
 
 
+COPIES = """#include <cstdio>
+__global__ void copies(int* p, int n) {
+    int* own = (int*)malloc(8);
+    own[0] = 3;
+    cudaMemcpyAsync(p, own, 4, cudaMemcpyDeviceToDevice, 0);
+    cudaMemcpyAsync(p + 1, p, n, cudaMemcpyDeviceToDevice, 0);
+}
+int main() {
+    int* p;
+    cudaMallocManaged(&p, 32);
+    copies<<<1, 1>>>(p, 32);
+    cudaDeviceSynchronize();
+    printf("%d\\n", p[0]);
+    cudaFree(p);
+}
+"""
+
+
+@pytest.mark.usefixtures("_host_compiler")
+def test_a_copy_that_a_thread_asks_for_stays_within_its_memory(tmp_path):
+    (tmp_path / "copies.cu").write_text(COPIES)
+    done = command("--nvcc=-rdc=true", "copies.cu", cwd=tmp_path)
+    assert done.stdout == "3\n"
+    assert done.stderr.startswith("copies.cu:6: a thread has 32 bytes copied to p (32 bytes from")
+
+
 PARTS = {
     "main.cu": """#include <cstdio>
 #include "part.cuh"
@@ -225,6 +251,8 @@ def test_a_cell_is_a_program(capsys):
         # the line of the magic counts
         assert race.startswith("cell.cu:4: race on x[0] in global memory")
         assert status == "the program ends with status 3"
+        assert shell.run_cell("%%cuda\nint main() {\n    return 130;\n}\n").success
+        assert capsys.readouterr().err == "the program ends with status 130\n"
         refused = shell.run_cell("%%cuda\nint main() {\n    return nothing;\n}\n")
         assert isinstance(refused.error_in_exec, KernelError)
         assert str(refused.error_in_exec).startswith("cell.cu(3): error: ")
