@@ -122,11 +122,6 @@ def _headers() -> tuple[str, ...]:
     return tuple(str(folder) for folder in folders if folder.is_dir())
 
 
-def knows_header(name: str) -> bool:
-    """Whether a source can include a header of this name."""
-    return name in OWN_HEADERS or any((Path(folder) / name).is_file() for folder in _headers())
-
-
 def compiler_fault() -> str | None:
     """What is missing to compile CUDA C++, in one sentence; None if nothing is."""
     if _library() is not None:

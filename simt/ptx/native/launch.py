@@ -91,14 +91,15 @@ def launch_native(
         if status == FAULTS["trap"]:
             _leave(program, "its threads allocate memory, launch, print much or own text, or trap")
         return None
-    shared, told = code.kernel.sizes["shared"], native.get("told", [])
-    launched = grid, block, *(repr(v) for v in values if not isinstance(v, View | bytes))
+    if noted:  # of the same numbers once
+        told = native.setdefault("told", [])
+        launched = grid, block, *(repr(v) for v in values if not isinstance(v, View | bytes))
     if not noted or launched in told or len(told) > MOST_TOLD:
         _spare.clear()
         _spare.update((copy.size, copy) for copy in saved.values() if copy.size <= SPARE)
         print(printed, end="")
-        return LaunchResult(program.source, [], shared_bytes=shared)
-    native["told"] = [*told, launched]
+        return LaunchResult(program.source, [], shared_bytes=code.kernel.sizes["shared"])
+    told.append(launched)
     after = {a: a.data.copy() for a in saved}
     _put_back(saved)
     if code.kernel.texts:  # the executor prints, too
