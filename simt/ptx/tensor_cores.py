@@ -77,7 +77,7 @@ def _fragments(shape: str, types: list[str]) -> tuple[Fragment, Fragment, Fragme
 
 
 @cache
-def _places(fragment: Fragment) -> tuple[Lanes, Lanes]:
+def places(fragment: Fragment) -> tuple[Lanes, Lanes]:
     """Row and column of each number that a lane holds, (32, numbers)."""
     lane = np.arange(WARP)[:, None, None]
     width = 4 * fragment.together
@@ -115,7 +115,7 @@ def _whole_warps(m: Any, name: str) -> None:
 
 def _matrix(m: Any, fragment: Fragment, registers: tuple[Lanes, ...]) -> Lanes:
     """The matrix of each warp as float64, (warps, rows, columns)."""
-    row, column = _places(fragment)
+    row, column = places(fragment)
     words = np.stack([warp_rows(m, m.spread(m.rely(r))) for r in registers], axis=-1)
     numbers = DECODE[fragment.kind](words.view(TYPES[fragment.word]))[..., : row.shape[1]]
     matrix = np.empty((len(words), fragment.rows, fragment.columns))
@@ -140,7 +140,7 @@ def product(
         result = total.astype(np.int64).astype(np.int32)
     else:
         result = total.astype(f"f{BITS[to.kind] // 8}")
-    row, column = _places(to)
+    row, column = places(to)
     words = np.ascontiguousarray(result[:, row, column]).view(TYPES[to.word])
     return [from_rows(m, words[..., k]) for k in range(words.shape[-1])]
 
@@ -153,12 +153,12 @@ def _accesses(
 ) -> tuple[list[Lanes], np.dtype[Any], int]:
     """How many bytes from the first element each access of a lane goes, its type and numbers."""
     lane, bits = np.arange(m.threads) % WARP, BITS[f.kind]
-    x, y = (place[lane].astype(np.int64) for place in _places(f))
+    x, y = (place[lane].astype(np.int64) for place in places(f))
     if not contiguous:
         x, y = y, x
     step = f.together if contiguous else 1
-    places = x * np.asarray(ld).astype(np.int64)[..., None] + y
-    offsets = [places[..., k] * bits // 8 for k in range(0, x.shape[1], step)]
+    index = x * np.asarray(ld).astype(np.int64)[..., None] + y
+    offsets = [index[..., k] * bits // 8 for k in range(0, x.shape[1], step)]
     # numbers smaller than a byte come as words
     return offsets, *((np.dtype("u4"), 1) if bits < 8 else (np.dtype(f"u{bits // 8}"), step))
 
@@ -216,6 +216,33 @@ def _shape(i: Instruction) -> str:
     return next(word for word in i.op if re.fullmatch(r"m\d+n\d+k\d+", word))
 
 
+def multiplied(i: Instruction) -> tuple[Fragment, Fragment, Fragment, Fragment]:
+    """D, A, B transposed and C of `mma.sync` or `wmma.mma`.
+
+    Raises:
+        Stop: it is of a kind that is not covered.
+    """
+    shape, types = _shape(i), [word for word in i.op if word in BITS]
+    if len(types) == 2 and i.op[0] == "wmma":  # of D and C: A and B hold float16
+        types = [types[0], "f16", "f16", types[1]]
+    if "sp" in i.op or (i.op[0], shape, types[1]) == ("mma", "m8n8k4", "f16"):
+        raise not_covered(str(i), i.line)
+    return _fragments(shape, types)
+
+
+def moved(i: Instruction) -> tuple[Fragment, bool, list[str]]:
+    """Of `wmma.load` or `wmma.store`: the matrix, and whether its rows lie in memory as rows.
+
+    Last come the operands: registers, address, the distance of two rows.
+    """
+    role, kind = i.op[2], next(word for word in i.op if word in BITS)
+    fragment = _fragments(_shape(i), [kind] * 4)["dabc".index(role)]
+    contiguous = ("row" in i.op) != (role == "b")
+    first = i.operands[:2] if "load" in i.op else i.operands[1::-1]
+    near = str(fragment.columns if contiguous else fragment.rows)
+    return fragment, contiguous, [*first, *(i.operands[2:] or [near])]
+
+
 class TensorCores:
     """What the translator makes of their instructions."""
 
@@ -228,12 +255,7 @@ class TensorCores:
             self.write(register, f"p[{k}]", word)
 
     def _do_mma(self: Any, i: Instruction) -> None:
-        shape, types = _shape(i), [word for word in i.op if word in BITS]
-        if len(types) == 2 and i.op[0] == "wmma":  # of D and C: A and B hold float16
-            types = [types[0], "f16", "f16", types[1]]
-        if "sp" in i.op or (i.op[0], shape, types[1]) == ("mma", "m8n8k4", "f16"):
-            raise not_covered(str(i), i.line)
-        fragments = _fragments(shape, types)
+        fragments = multiplied(i)
         operands = [
             self._registers(o, f.word) for o, f in zip(i.operands[1:4], fragments[1:], strict=True)
         ]
@@ -245,15 +267,9 @@ class TensorCores:
         if "load" not in i.op and "store" not in i.op:
             self._do_mma(i)
             return
-        role, kind = i.op[2], next(word for word in i.op if word in BITS)
-        fragment = _fragments(_shape(i), [kind] * 4)["dabc".index(role)]
-        contiguous = ("row" in i.op) != (role == "b")
+        fragment, contiguous, (registers, memory, ld) = moved(i)
         begin = f"m, {self._object_name(fragment)}, {contiguous}, {space_of(i)!r}, "
-        registers, memory = i.operands[:2] if "load" in i.op else i.operands[1::-1]
-        ld = str(fragment.columns if contiguous else fragment.rows)
-        if len(i.operands) > 2:
-            ld = self.read(i.operands[2], "s32")
-        where = f"{' + '.join(map(str, self.address(memory)))}, {ld}"
+        where = f"{' + '.join(map(str, self.address(memory)))}, {self.read(ld, 's32')}"
         if "load" in i.op:
             call = f"{self._object_name(load_matrix)}({begin}{where}, {len(names(registers))})"
             self._write_all(registers, call, fragment.word)

@@ -277,6 +277,19 @@ class Arithmetic(Emitter):
         )
         return self.op(f"or i32 {self.op(f'shl i32 {above}, 16')}, {below}")
 
+    def packed(self, parts: list[str], size: int, n: int) -> str:
+        """Numbers of so many bits as one of n, the first one lowest."""
+        whole = "0"
+        for k, part in enumerate(parts):
+            wide = self.cast("zext", part, f"i{size}", f"i{n}")
+            whole = self.calc(f"i{n}", f"a | b << {k * size}", a=whole, b=wide)
+        return whole
+
+    def unpacked(self, value: str, size: int, n: int) -> list[str]:
+        """The numbers of so many bits in one of n."""
+        moved = (self.op(f"lshr i{n} {value}, {start}") for start in range(0, n, size))
+        return [self.cast("trunc", part, f"i{n}", f"i{size}") for part in moved]
+
     def from_bfloat16(self, value: str) -> str:
         """The bits of a bfloat16 as a float32."""
         bits = self.op(f"shl i32 {self._extended(value, False, 16, 32)}, 16")

@@ -27,7 +27,12 @@ WORD = re.compile(r"%?[\w$]+")
 
 def is_point(i: Instruction) -> bool:
     """Whether a thread waits there for others."""
-    return i.op[0] in POINTS
+    return i.op[0] in POINTS or for_its_warp(i)
+
+
+def for_its_warp(i: Instruction) -> bool:
+    """Whether one lane carries it out for all of its warp."""
+    return i.op[0] in ("mma", "ldmatrix") or i.op[:2] == ("wmma", "mma")
 
 
 @dataclass
@@ -75,6 +80,8 @@ class Registers:
 
     def _find_anew(self) -> None:
         counts = Counter(n for written in self._defined for n in written)
+        for i, used in zip(self.flat.code, self._read, strict=True):
+            counts.update(used * 2 if for_its_warp(i) else ())  # they have to be kept
         waiting = {
             written[0]: (i, used)
             for i, written, used in zip(self.flat.code, self._defined, self._read, strict=True)
@@ -128,7 +135,9 @@ class Registers:
             for at in range(len(code) - 1, -1, -1):
                 now = needed(at)
                 live[at], changed = now, changed or now != live[at]
-        self.saved = {at: [n for n in kept if live[at] & bit[n]] for at in points}
+        for at in points:
+            more = self._defined[at] if for_its_warp(code[at]) else ()
+            self.saved[at] = [n for n in kept if live[at] & bit[n] or n in more]
 
     # --- addresses
 

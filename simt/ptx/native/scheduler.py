@@ -83,6 +83,7 @@ class Kernel(Translator):
             )
             for name, kind in sorted(self.functions)
         ]  # fmt: skip
+        functions += self.products.values()
         self.text = "\n".join([*functions, '!1 = !{!"branch_weights", i32 1, i32 100000}', ""])
 
     def _function(self, head: str, ends: dict[str, str], given: tuple[str, ...] = ()) -> str:

@@ -16,10 +16,11 @@ from simt.core.memory import aligned
 from simt.ptx.arithmetic import operand_kinds
 from simt.ptx.lanes import conversions
 from simt.ptx.memory import LOCAL_BITS
-from simt.ptx.native.arithmetic import Arithmetic, constant
+from simt.ptx.native.arithmetic import constant
 from simt.ptx.native.emitter import FLOATS, LLVM, NotNative, bits_of
 from simt.ptx.native.flatten import flattened
-from simt.ptx.native.registers import UNKNOWN, Registers, Root, is_point
+from simt.ptx.native.registers import UNKNOWN, Registers, Root, for_its_warp, is_point
+from simt.ptx.native.tensor_cores import TensorCores
 from simt.ptx.parse import WINDOWS, Instruction, names, space_of
 from simt.ptx.program import PtxProgram
 from simt.ptx.translate import ATOMICS, PACKED, SPECIAL, WIDEST, number, result_kind
@@ -47,7 +48,7 @@ NOTHING = ("membar", "fence", "nanosleep", "prefetch", "prefetchu", "pragma", "d
 BARRIER, WARP, TURN = 1, 2, 3  # kinds of points
 
 
-class Translator(Arithmetic):
+class Translator(TensorCores):
     """The text of one kernel's thread; `scheduler` makes a function of it."""
 
     def __init__(self, program: PtxProgram, block: tuple[int, int, int], *, even: bool) -> None:
@@ -189,17 +190,25 @@ class Translator(Arithmetic):
 
     def place(self, i: Instruction, operand: str, size: int, *, writes: bool = False) -> str:
         """The address of so many bytes on this computer; a fault where a GPU has none."""
+        return self.reached(i, *self.address(operand), size, writes=writes)
+
+    def address(self, operand: str) -> tuple[str, str]:
+        """`[%rd1+4]` as what it is counted from, and the address."""
         match = re.fullmatch(r"\[(%?[\w$]+)\s*(?:\+\s*(-?\w+))?\]", operand)
         if not match:
             raise NotNative(f"the address {operand}")
         base, further = match[1], int(match[2] or "0", 0)
+        kind = "u64" if self.flat.widths.get(base, 64) == 64 else "u32"
+        address = self.bits(self.read(base, kind), kind, "u64")
+        return base, self.op(f"add i64 {address}, {further}") if further else address
+
+    def reached(
+        self, i: Instruction, base: str, address: str, size: int, *, writes: bool = False
+    ) -> str:
+        """Where an address is that is counted from an operand."""
         space = space_of(i)
         if base in self.arrays and space == "generic":
             space = self.arrays[base][1].space
-        kind = "u64" if self.flat.widths.get(base, 64) == 64 else "u32"
-        address = self.bits(self.read(base, kind), kind, "u64")
-        if further:
-            address = self.op(f"add i64 {address}, {further}")
         roots = self.known.origins(base)
         root: Root = next(iter(roots)) if len(roots) == 1 else UNKNOWN
         if root[0] == "symbol" and root[1] in self.arrays:
@@ -500,16 +509,12 @@ class Translator(Arithmetic):
             parts, n = names(source if "<" in source else target), 8 * PACKED[kind]
             size = n // len(parts)
             if "<" in source:
-                whole = "0"
-                for k, part in enumerate(parts):
-                    value = self.op(f"zext i{size} {self.read(part, f'u{size}')} to i{n}")
-                    whole = self.calc(f"i{n}", f"a | b << {k * size}", a=whole, b=value)
-                self.write(target, whole, f"u{n}")
+                values = [self.read(part, f"u{size}") for part in parts]
+                self.write(target, self.packed(values, size, n), f"u{n}")
                 return
-            value = self.read(source, f"u{n}")
-            for k, part in enumerate(parts):
-                moved = self.op(f"lshr i{n} {value}, {k * size}")
-                self.write(part, self.op(f"trunc i{n} {moved} to i{size}"), f"u{size}")
+            values = self.unpacked(self.read(source, f"u{n}"), size, n)
+            for part, value in zip(parts, values, strict=True):
+                self.write(part, value, f"u{size}")
         else:
             home = self.known.homes.get(target, kind)
             self.write(target, self.read(source, home), home)
@@ -613,17 +618,25 @@ class Translator(Arithmetic):
         self.set("%point", number + 1)
         self.jump("leave")
         self.label(f"point.{number}")
+        if for_its_warp(i):
+            with self.when(self.calc("i32", "t & 31 == 0", t="%thread")):
+                self.for_its_warp(i)
         self._move(at, keep=False)
         getattr(self, f"_end_{i.op[0]}", lambda _: None)(i)
 
     def _move(self, at: int, *, keep: bool) -> None:
         """Registers of a thread that waits to where those of all threads are, and back."""
         for name in self.known.saved[at]:
-            kind, size = LLVM[self.known.homes[name]], max(self.flat.widths[name], 8)
-            row = self.at("%F.state", self.state[name] * self.threads, "i8")
-            kept = self.op(f"getelementptr i{size}, ptr {row}, i32 %thread")
+            kind = LLVM[self.known.homes[name]]
+            kept = self.kept(name)
             of, to = (f'%"{name}"', kept) if keep else (kept, f'%"{name}"')
             self.set(to, self.get(of, kind), kind)
+
+    def kept(self, name: str) -> str:
+        """Where a register of a thread that waits is; those of the next threads lie behind it."""
+        row = self.at("%F.state", self.state[name] * self.threads, "i8")
+        size = max(self.flat.widths[name], 8)
+        return self.op(f"getelementptr i{size}, ptr {row}, i32 %thread")
 
     def _leave_word(self, where: str, value: str, kind: str) -> None:
         self.set(self.op(f"getelementptr {kind}, ptr %F.{where}, i32 %thread"), value, kind)
@@ -634,6 +647,8 @@ class Translator(Arithmetic):
             return "0"
         if i.op[0] in ("bar", "barrier"):
             return self.read(i.operands[0], "u32")
+        if for_its_warp(i):
+            return "-1"
         return self.read(i.operands[-1], "u32")
 
     def _arrive(self, i: Instruction) -> None:
@@ -650,12 +665,16 @@ class Translator(Arithmetic):
                 self.update(self.said("true"), "x + more", more=value)
                 self.update(self.said("all"), "x + 1")
             return
+        if for_its_warp(i) and self.threads % 32:
+            raise NotNative("a part of a warp")
         self._leave_word("masks", self._mask(i), "i32")
         if name in ("shfl", "match", "redux"):
             kind = f"u{i.op[-1][1:]}"
             value = self.bits(self.read(i.operands[1], kind), kind, "u64")
         elif name == "vote":
             value = self.op(f"zext i1 {self.read(i.operands[1], 'pred')} to i64")
+        elif name == "ldmatrix":
+            value = self.address(i.operands[1])[1]
         else:
             return
         self._leave_word("values", value, "i64")
@@ -676,7 +695,8 @@ class Translator(Arithmetic):
 
     _end_barrier = _end_bar
 
-    def _published(self, lane: str) -> str:
+    def published(self, lane: str) -> str:
+        """What a lane has left for its warp."""
         return self.get(self.op(f"getelementptr i64, ptr %F.published, i32 {lane}"), "i64")
 
     def mark(self, place: str, holds: str, lane: str) -> None:
@@ -692,7 +712,7 @@ class Translator(Arithmetic):
         place = self.calc("i32", SOURCES[i.op[2]], **values)
         valid = self.op(f"icmp {'sge' if i.op[2] == 'up' else 'sle'} i32 {place}, {top}")
         lane = self.select(valid, "i32", place, values["t"])
-        self.write(target, self.op(f"trunc i64 {self._published(lane)} to i32"), "u32")
+        self.write(target, self.op(f"trunc i64 {self.published(lane)} to i32"), "u32")
         if predicate:
             self.write(predicate[0], valid, "pred")
 
@@ -715,11 +735,11 @@ class Translator(Arithmetic):
 
     def _end_match(self, i: Instruction) -> None:
         target, *predicate = names(i.operands[0])
-        mine = self._published(self.op("and i32 %thread, 31"))
+        mine = self.published(self.op("and i32 %thread, 31"))
         here, bits = self._asked(i, "here"), self.variable("i32")
         self.set(bits, 0)
         with self.each("32") as lane:
-            alike = self.calc("i64", "a == b", a=self._published(lane), b=mine)
+            alike = self.calc("i64", "a == b", a=self.published(lane), b=mine)
             self.mark(bits, alike, lane)
         same = self.op(f"and i32 {self.get(bits)}, {here}")
         if i.op[1] == "any":
@@ -740,7 +760,7 @@ class Translator(Arithmetic):
         with self.each("32") as lane:
             taken = self.calc("i32", "here >> lane & 1 != 0", here=here, lane=lane)
             with self.when(taken):
-                value = self.op(f"trunc i64 {self._published(lane)} to i32")
+                value = self.op(f"trunc i64 {self.published(lane)} to i32")
                 self.set(total, self.arithmetic((name, kind), [self.get(total), value]))
         self.write(i.operands[0], self.get(total), kind)
 

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from .test_executor import carried_out, said
+from .run import Run, engines
+from .test_executor import carried_out as by_executor
+from .test_executor import said, text
 
 Lanes = Any
 LANE = np.arange(32)
@@ -49,6 +51,12 @@ CASES = [
 TYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "tf32": "f4", "s8": "i1", "u8": "u1", "s32": "i4"}
 LIKE = {"bf16": "f16", "u8": "s8"}
 rng = np.random.default_rng(5)
+
+
+def carried_out(body: str, *arrays: Any, shared: str = "") -> Run:
+    """By the executor; machine code leaves the same bits."""
+    assert engines(text(body, len(arrays), shared), (1,), (32,), arrays) == ""
+    return by_executor(body, *arrays, shared=shared)
 
 
 def numbers(kind: str, *shape: int) -> Lanes:
@@ -218,7 +226,7 @@ def test_a_matrix_that_another_warp_writes_is_a_race() -> None:
     ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%r5}}, [%rd5];
     st.global.b32 [%rd8], %r5;
     """
-    ran = carried_out(body, np.zeros(256, "u4"), np.zeros(256, "u4"), block=64, shared=SHARED)
+    ran = by_executor(body, np.zeros(256, "u4"), np.zeros(256, "u4"), block=64, shared=SHARED)
     assert [finding.kind for finding in ran.findings] == ["race"]
     assert ran.findings[0].threads[1]["thread"] == (32, 0, 0)
 

@@ -1,0 +1,172 @@
+"""Tensor cores in LLVM's form: what `simt.ptx.tensor_cores` computes, to the bit.
+
+The first lane of a warp multiplies for all of them, once all have come: their registers lie where
+they are kept while a thread waits, and the results are put there too.
+"""
+
+from typing import Any
+
+from simt.ptx.native.arithmetic import Arithmetic
+from simt.ptx.native.emitter import FLOATS, LLVM, NotNative
+from simt.ptx.parse import Instruction, names
+from simt.ptx.tensor_cores import BITS, ROWS, Fragment, moved, multiplied, places
+
+LANES = 32
+
+
+def _where(e: Arithmetic, f: Fragment, number: int, lane: str) -> tuple[str, str]:
+    """Row and column of one of the numbers that a lane holds."""
+    row, column = (int(place[0, number]) for place in places(f))
+    return (
+        e.calc("i64", f"(lane >> 2) + {row}", lane=lane),
+        e.calc("i64", f"(lane & 3) * {f.together} + {column}", lane=lane),
+    )
+
+
+def _count(f: Fragment) -> int:
+    """How many numbers a lane holds."""
+    return f.rows * f.columns // (ROWS * 4)
+
+
+def _decoded(e: Arithmetic, kind: str, place: str) -> str:
+    """The number at an address as a double."""
+    if kind == "bf16":
+        value = e.from_bfloat16(e.get(place, "i16"))
+    elif kind == "tf32":
+        value = e.bits(e.calc("i32", f"x & {0xFFFFE000}", x=e.get(place)), "u32", "f32")
+    elif kind not in FLOATS:
+        n = BITS[kind]
+        return e.op(f"{kind[0]}itofp i{n} {e.get(place, f'i{n}')} to double")
+    else:
+        value = e.get(place, LLVM[kind])
+    return e.cast("fpext", value, LLVM["f32" if kind not in FLOATS else kind], "double")
+
+
+def _encoded(e: Arithmetic, kind: str, value: str, *, saturates: bool) -> str:
+    if kind in FLOATS:
+        return e.converted(("cvt", "rn", kind, "f64"), value) if kind != "f64" else value
+    if saturates:
+        return e.op(f"call i32 @llvm.fptosi.sat.i32.f64(double {value})")
+    return e.op(f"trunc i64 {e.op(f'fptosi double {value} to i64')} to i32")
+
+
+def _product(
+    name: str, fragments: tuple[Fragment, ...], counts: list[int], *, saturates: bool
+) -> str:
+    """A function that multiplies; it is given where the first lane has each register."""
+    e = Arithmetic()
+    to, *given = fragments
+    m, n, k = given[0].rows, given[1].rows, given[0].columns
+    registers = [
+        [f"%{part}.{r}" for r in range(count)] for part, count in zip("dabc", counts, strict=True)
+    ]
+
+    def each(f: Fragment, own: list[str], matrix: str, lane: str) -> Any:
+        """Of each number of a lane its place in a register, and in a matrix."""
+        wide = 64 if f.kind == "f64" else 32
+        many = wide // BITS[f.kind]
+        kind = LLVM[f.kind] if f.kind in FLOATS else f"i{BITS[f.kind]}"
+        for number in range(min(_count(f), len(own) * many)):
+            row, column = _where(e, f, number, lane)
+            x, y, width = (column, row, f.rows) if f is given[1] else (row, column, f.columns)
+            index = e.calc("i64", f"lane * {many} + {number % many}", lane=lane)
+            place = e.calc("i64", f"x * {width} + y", x=x, y=y)
+            yield e.at(own[number // many], index, kind), e.at(matrix, place, "double")
+
+    a, b, total = matrices = [e.variable(f"[{f.rows * f.columns} x double]") for f in given]
+    with e.each(f"{LANES}", "i64") as lane:
+        for f, own, matrix in zip(given, registers[1:], matrices, strict=True):
+            for register, place in each(f, own, matrix, lane):
+                e.set(place, _decoded(e, f.kind, register), "double")
+    vector = f"<{n} x double>"
+    with e.each(f"{m}", "i64") as row:
+        place = e.at(total, e.op(f"mul i64 {row}, {n}"), "double")
+        left = e.at(a, e.op(f"mul i64 {row}, {k}"), "double")
+        result = e.op(f"load {vector}, ptr {place}, align 8")
+        for j in range(k):
+            x = e.get(e.at(left, j, "double"), "double")
+            x = e.op(f"insertelement {vector} poison, double {x}, i32 0")
+            x = e.op(f"shufflevector {vector} {x}, {vector} poison, <{n} x i32> zeroinitializer")
+            y = e.op(f"load {vector}, ptr {e.at(b, j * n, 'double')}, align 8")
+            result = e.calc(vector, "result + x * y", result=result, x=x, y=y)
+        e.do(f"store {vector} {result}, ptr {place}, align 8")
+    with e.each(f"{LANES}", "i64") as lane:
+        for register, place in each(to, registers[0], total, lane):
+            value = _encoded(e, to.kind, e.get(place, "double"), saturates=saturates)
+            e.set(register, value, LLVM[to.kind])
+    parameters = ", ".join(f"ptr {r}" for own in registers for r in own)
+    head = f"define internal void @{name}({parameters}) noinline {{\nentry:"
+    return "\n".join([head, *e.variables, *e.lines, "ret void", "}"])
+
+
+class TensorCores(Arithmetic):
+    """The instructions of theirs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.products: dict[tuple[Any, ...], str] = {}  # functions that multiply
+
+    def for_its_warp(self: Any, i: Instruction) -> None:
+        """What the first lane does for all lanes: their results are put where they are kept."""
+        if i.op[0] == "ldmatrix":
+            self._load_rows(i)
+            return
+        fragments = multiplied(i)
+        if any(BITS[f.kind] < 8 for f in fragments) or "xor" in i.op:
+            raise NotNative(i.name)
+        groups = [names(o) for o in i.operands[:4]]
+        key = fragments, *(len(group) for group in groups), "satfinite" in i.op
+        name = f"product.{[*self.products, key].index(key)}"
+        if key not in self.products:
+            self.products[key] = _product(
+                name, fragments, [len(group) for group in groups], saturates=key[-1]
+            )
+        handed = ", ".join(f"ptr {self.kept(r)}" for group in groups for r in group)
+        self.do(f"call void @{name}({handed})")
+
+    def _load_rows(self: Any, i: Instruction) -> None:
+        """`ldmatrix`: lanes 8·j to 8·j + 7 have given the rows of matrix j."""
+        if "m8n8" not in i.op or i.op[-1] != "b16":
+            raise NotNative(i.name)
+        base, pair = self.address(i.operands[1])[0], Fragment(8, 8, "f16", 2)
+        kept = [self.kept(register) for register in names(i.operands[0])]
+        with self.each(f"{LANES}", "i64") as lane:
+            for number in range(len(kept) * 2):
+                row, column = _where(self, pair, number % 2, lane)
+                row, column = (column, row) if "trans" in i.op else (row, column)
+                giver = self.op(f"trunc i64 {self.op(f'add i64 {row}, {number // 2 * 8}')} to i32")
+                line = self.reached(i, base, self.published(giver), 16)
+                value = self.get(self.at(line, column, "i16"), "i16")
+                place = self.calc("i64", f"lane * 2 + {number % 2}", lane=lane)
+                self.set(self.at(kept[number // 2], place, "i16"), value, "i16")
+
+    def _do_wmma(self: Any, i: Instruction) -> None:
+        """`wmma.load` and `wmma.store`: each lane for itself."""
+        f, contiguous, (operand, memory, distance) = moved(i)
+        bits, registers, loads = BITS[f.kind], names(operand), "load" in i.op
+        if bits < 8:
+            raise NotNative(i.name)
+        wide = 64 if f.kind == "f64" else 32
+        many, numbers = wide // bits, []
+        base, start = self.address(memory)
+        lane = self.op(f"zext i32 {self.op('and i32 %thread, 31')} to i64")
+        ld = self.bits(self.read(distance, "s32"), "s32", "s64")
+        if not loads:
+            for register in registers:
+                numbers += self.unpacked(self.read(register, f"u{wide}"), bits, wide)
+        step = f.together if contiguous else 1
+        for first in range(0, _count(f), step):
+            x, y = _where(self, f, first, lane)
+            x, y = (x, y) if contiguous else (y, x)
+            address = self.calc("i64", f"start + (x * ld + y) * {bits // 8}",
+                                start=start, x=x, y=y, ld=ld)  # fmt: skip
+            place = self.reached(i, base, address, bits // 8 * step, writes=not loads)
+            for k in range(step):
+                at = self.at(place, k, f"i{bits}")
+                if loads:
+                    numbers.append(self.op(f"load i{bits}, ptr {at}, align 1"))
+                else:
+                    self.do(f"store i{bits} {numbers[first + k]}, ptr {at}, align 1")
+        for r, register in enumerate(registers if loads else ()):
+            parts = [numbers[(r * many + k) % len(numbers)] for k in range(many)]
+            self.write(register, self.packed(parts, bits, wide), f"u{wide}")
