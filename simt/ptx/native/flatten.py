@@ -217,7 +217,8 @@ def _turns(function: Function) -> set[int]:
 
     def strong(i: Instruction) -> bool:
         reads = i.op[0] == "ld" and {"volatile", "relaxed", "acquire"} & set(i.op)
-        return bool(reads) or (i.op[0] == "atom" and i.operands[0] != "_")
+        waits = i.op[0] == "mbarrier" and "wait" in i.op[1]
+        return bool(reads) or waits or (i.op[0] == "atom" and i.operands[0] != "_")
 
     waiting = [k for k, i in enumerate(code) if strong(i)]
     jumps = {k: function.labels.get(i.operands[0], k + 1) for k, i in enumerate(code)

@@ -19,6 +19,7 @@ from simt.ptx.memory import LOCAL_BITS
 from simt.ptx.native.arithmetic import constant
 from simt.ptx.native.emitter import FLOATS, LLVM, NotNative, bits_of
 from simt.ptx.native.flatten import flattened
+from simt.ptx.native.mbarriers import Mbarriers
 from simt.ptx.native.registers import UNKNOWN, Registers, Root, for_its_warp, is_point
 from simt.ptx.native.tensor_cores import TensorCores
 from simt.ptx.parse import WINDOWS, Instruction, names, space_of
@@ -48,7 +49,7 @@ NOTHING = ("membar", "fence", "nanosleep", "prefetch", "prefetchu", "pragma", "d
 BARRIER, WARP, TURN = 1, 2, 3  # kinds of points
 
 
-class Translator(TensorCores):
+class Translator(TensorCores, Mbarriers):
     """The text of one kernel's thread; `scheduler` makes a function of it."""
 
     def __init__(self, program: PtxProgram, block: tuple[int, int, int], *, even: bool) -> None:
@@ -109,7 +110,7 @@ class Translator(TensorCores):
             return self.bits(value, home, kind)
         if operand in self.flat.widths:
             home = self.known.homes[operand]
-            return self.bits(self.op(f'load {LLVM[home]}, ptr %"{operand}"'), home, kind)
+            return self.bits(self.op(f'load {LLVM[home]}, ptr %"{operand}$"'), home, kind)
         if operand.startswith(("%clock", "%globaltimer")):
             time = self.op("call i64 @llvm.readcyclecounter()")
             wide = "64" in operand or "timer" in operand
@@ -165,7 +166,7 @@ class Translator(TensorCores):
         if target in self.known.anew:
             self.values[target] = self.bits(value, kind, home), home
         else:
-            self.do(f'store {LLVM[home]} {self.bits(value, kind, home)}, ptr %"{target}"')
+            self.do(f'store {LLVM[home]} {self.bits(value, kind, home)}, ptr %"{target}$"')
 
     def slot(self, root: Root, word: str) -> str:
         """Of the array that a pointer leads to: how far "into" it, its "size", its "data"."""
@@ -339,8 +340,12 @@ class Translator(TensorCores):
 
     def _do_cp(self, i: Instruction) -> None:
         """`cp.async`, which may have written at once."""
-        if "bulk" in i.op or i.op[1] != "async" or "mbarrier" in i.op:
+        if "bulk" in i.op or i.op[1] != "async":
             raise NotNative(i.name)
+        if "mbarrier" in i.op:
+            if "noinc" in i.op:  # else it is one more that is expected, and comes
+                self.arrive(self.place(i, i.operands[0], 8), "1", "0")
+            return
         if {"commit_group", "wait_all", "wait_group"} & set(i.op):
             return
         size = int(i.operands[2])
@@ -396,8 +401,8 @@ class Translator(TensorCores):
         for name in flat.widths:
             if name not in self.known.anew:
                 home = self.known.homes[name]
-                self.variables.append(f'  %"{name}" = alloca {LLVM[home]}')
-                self.do(f'store {LLVM[home]} {constant(0, home)}, ptr %"{name}"')
+                self.variables.append(f'  %"{name}$" = alloca {LLVM[home]}')
+                self.do(f'store {LLVM[home]} {constant(0, home)}, ptr %"{name}$"')
         self.variables.append("  %carry = alloca i1")
         if self.points:
             self.do("store i1 false, ptr %carry")
@@ -629,7 +634,7 @@ class Translator(TensorCores):
         for name in self.known.saved[at]:
             kind = LLVM[self.known.homes[name]]
             kept = self.kept(name)
-            of, to = (f'%"{name}"', kept) if keep else (kept, f'%"{name}"')
+            of, to = (f'%"{name}$"', kept) if keep else (kept, f'%"{name}$"')
             self.set(to, self.get(of, kind), kind)
 
     def kept(self, name: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from simt.core.findings import Stop
 
-from .run import Run, run
+from .run import Run, engines, run
 
 HEAD = """
 .version 8.0
@@ -37,6 +37,12 @@ def text(body: str, arrays: int = 1, shared: str = "") -> str:
 
 def carried_out(body: str, *arrays: Any, grid: int = 1, block: int = 32, shared: str = "") -> Run:
     return run(text(body, len(arrays), shared), grid, block, arrays)
+
+
+def on_both(body: str, *arrays: Any, block: int = 32, shared: str = "") -> Run:
+    """By the executor; machine code leaves the same bits."""
+    assert engines(text(body, len(arrays), shared), (1,), (block,), arrays) == ""
+    return carried_out(body, *arrays, block=block, shared=shared)
 
 
 def said(body: str, *arrays: Any, **launch: Any) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from .test_executor import carried_out, said, zeros
+from .test_executor import carried_out, on_both, said, zeros
 
 SHARED = ".shared .align 16 .b8 tile[512];\n.shared .align 8 .b64 bar;"
 INIT = """
@@ -40,7 +40,7 @@ TRY = WAIT.replace("test_wait", "try_wait").replace(", 0;", ", 0, 1000;")
 @pytest.mark.parametrize("wait", [WAIT, TRY])
 def test_who_waits_sees_what_others_did_before_they_arrived(wait: str) -> None:
     body = INIT.format(count=32) + ROLES.format(produce=STORE, wait=wait)
-    ran = carried_out(body, zeros(64), block=64, shared=SHARED)
+    ran = on_both(body, zeros(64), block=64, shared=SHARED)
     assert ran.results[0].tolist() == [0] * 32 + [3 * t for t in range(32)]
     assert not ran.findings
 
@@ -88,7 +88,7 @@ def test_a_loop_that_has_ended_is_not_blamed_for_a_wait_after_it(
     if says:
         assert says in said(body, zeros(64), block=64, shared=shared)
         return
-    ran = carried_out(body, zeros(64), block=64, shared=shared)
+    ran = on_both(body, zeros(64), block=64, shared=shared)
     assert ran.results[0].tolist() == [0] * 32 + [3 * t for t in range(32)]
     assert not ran.findings
 
@@ -98,7 +98,7 @@ def test_a_barrier_waits_for_copies(kind: str, count: int) -> None:
     produce = f"{COPY} cp.async.mbarrier.arrive{kind}.shared.b64 [bar];"
     body = INIT.format(count=count) + ROLES.format(produce=produce, wait=WAIT)
     given = np.arange(64, dtype="i4") + 5
-    ran = carried_out(body, given, block=64, shared=SHARED)
+    ran = on_both(body, given, block=64, shared=SHARED)
     assert ran.results[0].tolist() == [*range(5, 37), *range(5, 37)]
     assert not ran.findings
     early = INIT.format(count=count) + ROLES.format(produce=produce, wait="")
@@ -139,7 +139,7 @@ COMPLETE = "mbarrier.complete_tx.shared.b64 [bar], 8;"
 )  # fmt: skip
 def test_a_phase_ends_when_nothing_is_pending_or_owed(steps: str, pending: int, ended: int) -> None:
     body = STATES.format(steps=steps)
-    ran = carried_out(body, zeros(1), block=1, shared=SHARED)
+    ran = on_both(body, zeros(1), block=1, shared=SHARED)
     assert ran.results[0].tolist() == [pending + (10 if ended == 0 else 100)]
 
 
@@ -156,7 +156,7 @@ def test_a_state_tells_of_its_own_phase_only() -> None:
     add.u32 %r5, %r5, %r6;
     st.global.u32 [%rd3], %r5;
     """
-    assert carried_out(body, zeros(1), block=1, shared=SHARED).results[0].tolist() == [1]
+    assert on_both(body, zeros(1), block=1, shared=SHARED).results[0].tolist() == [1]
     after = body.replace("st.global", "mbarrier.inval.shared.b64 [bar];" + ARRIVE + "st.global")
     assert "the mbarrier bar, which is not there" in said(after, zeros(1), block=1, shared=SHARED)
 
@@ -182,7 +182,7 @@ $ALL:
     st.global.u32 [%rd3], %r5;
     """
     given = np.arange(32, dtype="i4") + 1
-    ran = carried_out(body.format(rest=""), given, shared=SHARED)
+    ran = on_both(body.format(rest=""), given, shared=SHARED)
     assert ran.results[0].tolist() == given.tolist()
     assert not ran.findings
     newer = body.format(rest="@%p1 ld.shared.u32 %r5, [%rd6+256];")
@@ -224,7 +224,7 @@ READY:
     st.global.u32 [%rd3], %r10;
     """
     shared = SHARED.replace(".b64 bar;", ".b64 bar[4];")
-    ran = carried_out(body, zeros(128), block=128, shared=shared)
+    ran = on_both(body, zeros(128), block=128, shared=shared)
     warps = [4, 3, 2, 1] if order == "%r8" else [1, 2, 3, 4]
     assert ran.results[0].tolist() == np.repeat(warps, 32).tolist()
     assert not ran.findings

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from .run import Run, engines
-from .test_executor import carried_out as by_executor
-from .test_executor import said, text
+from .test_executor import carried_out, on_both, said
 
 Lanes = Any
 LANE = np.arange(32)
@@ -51,12 +49,6 @@ CASES = [
 TYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "tf32": "f4", "s8": "i1", "u8": "u1", "s32": "i4"}
 LIKE = {"bf16": "f16", "u8": "s8"}
 rng = np.random.default_rng(5)
-
-
-def carried_out(body: str, *arrays: Any, shared: str = "") -> Run:
-    """By the executor; machine code leaves the same bits."""
-    assert engines(text(body, len(arrays), shared), (1,), (32,), arrays) == ""
-    return by_executor(body, *arrays, shared=shared)
 
 
 def numbers(kind: str, *shape: int) -> Lanes:
@@ -116,7 +108,7 @@ def test_mma_multiplies_fragments_that_lie_where_the_isa_says(shape: str, words:
     text = kernel(f"{shape}.row.col.{'.'.join(types)}", types, counts)
     given = np.ascontiguousarray(np.concatenate(parts, axis=1)).view(f"u{size}").ravel()
     out = np.zeros(32 * counts[0], f"u{size}")
-    d = carried_out(text, out, given).results[0].view(TYPES[types[0]]).reshape(32, -1)
+    d = on_both(text, out, given).results[0].view(TYPES[types[0]]).reshape(32, -1)
     rtol = {"f16": 1e-3, "f32": 1e-6, "f64": 1e-14, "s32": 0}[types[0]]
     assert np.allclose(d.astype(float), (a @ b + c)[place_c], rtol=rtol, atol=rtol)
 
@@ -125,7 +117,7 @@ def test_mma_multiplies_fragments_that_lie_where_the_isa_says(shape: str, words:
 def test_integers_wrap_around_or_saturate(word: str) -> None:
     text = kernel(f"m16n8k32.row.col{word}.s32.s8.s8.s32", ["s32"], [4, 4, 2, 4])
     given = np.array([0x7F7F7F7F] * 6 + [2**31 - 1] * 4, "u4")
-    d = carried_out(text, np.zeros(128, "i4"), np.tile(given, 32)).results[0]
+    d = on_both(text, np.zeros(128, "i4"), np.tile(given, 32)).results[0]
     wrapped = 2**31 - 1 + 32 * 127**2 - 2**32
     assert set(d.tolist()) == {2**31 - 1 if word else wrapped}
 
@@ -177,7 +169,7 @@ def test_wmma_multiplies_matrices_of_any_layout(
         a=group("a", na), b=group("b", nb), c=group("c", nc), d=group("d", nc),
         lda=ld[0], ldb=ld[1], ldc=ld[2], types=types + ".rn" * (ab == "f64"),
     )  # fmt: skip
-    ran = carried_out(text, np.zeros_like(flat[2]), *flat)
+    ran = on_both(text, np.zeros_like(flat[2]), *flat)
     d = ran.results[0].view(TYPES[cd]).reshape(-1, ld[2])
     d = d[:, : n if lc == "row" else m].astype(float)
     a, b, c = matrices
@@ -206,7 +198,7 @@ def test_ldmatrix_hands_out_rows(trans: str) -> None:
     ldmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 {{%r5, %r6, %r7, %r8}}, [%rd5];
     st.global.v4.b32 [%rd8], {{%r5, %r6, %r7, %r8}};
     """
-    ran = carried_out(body, np.zeros(128, "u4"), given, shared=SHARED)
+    ran = on_both(body, np.zeros(128, "u4"), given, shared=SHARED)
     lanes = ran.results[0].view("u2").reshape(32, 4, 2)
     matrices = given.reshape(4, 8, 8)
     matrices = matrices.transpose(0, 2, 1) if trans else matrices
@@ -226,7 +218,7 @@ def test_a_matrix_that_another_warp_writes_is_a_race() -> None:
     ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%r5}}, [%rd5];
     st.global.b32 [%rd8], %r5;
     """
-    ran = by_executor(body, np.zeros(256, "u4"), np.zeros(256, "u4"), block=64, shared=SHARED)
+    ran = carried_out(body, np.zeros(256, "u4"), np.zeros(256, "u4"), block=64, shared=SHARED)
     assert [finding.kind for finding in ran.findings] == ["race"]
     assert ran.findings[0].threads[1]["thread"] == (32, 0, 0)
 
