@@ -9,7 +9,7 @@ from typing import Any
 from simt.ptx.native.arithmetic import Arithmetic
 from simt.ptx.native.emitter import FLOATS, LLVM, NotNative
 from simt.ptx.parse import Instruction, names
-from simt.ptx.tensor_cores import BITS, ROWS, Fragment, moved, multiplied, places
+from simt.ptx.tensor_cores import BITS, Fragment, moved, multiplied, places
 
 LANES = 32
 
@@ -21,11 +21,6 @@ def _where(e: Arithmetic, f: Fragment, number: int, lane: str) -> tuple[str, str
         e.calc("i64", f"(lane >> 2) + {row}", lane=lane),
         e.calc("i64", f"(lane & 3) * {f.together} + {column}", lane=lane),
     )
-
-
-def _count(f: Fragment) -> int:
-    """How many numbers a lane holds."""
-    return f.rows * f.columns // (ROWS * 4)
 
 
 def _decoded(e: Arithmetic, kind: str, place: str) -> str:
@@ -66,7 +61,7 @@ def _product(
         wide = 64 if f.kind == "f64" else 32
         many = wide // BITS[f.kind]
         kind = LLVM[f.kind] if f.kind in FLOATS else f"i{BITS[f.kind]}"
-        for number in range(min(_count(f), len(own) * many)):
+        for number in range(min(places(f)[0].shape[1], len(own) * many)):
             row, column = _where(e, f, number, lane)
             x, y, width = (column, row, f.rows) if f is given[1] else (row, column, f.columns)
             index = e.calc("i64", f"lane * {many} + {number % many}", lane=lane)
@@ -155,7 +150,7 @@ class TensorCores(Arithmetic):
             for register in registers:
                 numbers += self.unpacked(self.read(register, f"u{wide}"), bits, wide)
         step = f.together if contiguous else 1
-        for first in range(0, _count(f), step):
+        for first in range(0, places(f)[0].shape[1], step):
             x, y = _where(self, f, first, lane)
             x, y = (x, y) if contiguous else (y, x)
             address = self.calc("i64", f"start + (x * ld + y) * {bits // 8}",
