@@ -266,6 +266,18 @@ def is_register(function: Function, operand: str) -> bool:
     return operand.startswith("%") and re.sub(r"\d+$", "", operand) in function.registers
 
 
+def address_of(operand: str) -> tuple[str, int]:
+    """`[%rd1+4]` as a name and a number of bytes.
+
+    Raises:
+        Stop: it is written in another way.
+    """
+    match = re.fullmatch(r"\[(%?[\w$]+)\s*(?:\+\s*(-?\w+))?\]", operand)
+    if not match:
+        raise not_covered(f"the address {operand}")
+    return match[1], int(match[2] or "0", 0)
+
+
 def names(operand: str) -> list[str]:
     """The registers of a vector `<%f1, %f2>` or of a pair `%r1|%p1`, or the one alone."""
     return [name.strip() for name in re.split(r"[,|]", operand.strip("<>"))]

@@ -20,7 +20,16 @@ from simt.ptx.first_guesses import first_guesses, polls, strength, waits_for
 from simt.ptx.flow import ENDS, Graph
 from simt.ptx.integers import with_carry
 from simt.ptx.mbarriers import MbarrierInstructions
-from simt.ptx.parse import WINDOWS, Function, Instruction, is_register, names, not_covered, space_of
+from simt.ptx.parse import (
+    WINDOWS,
+    Function,
+    Instruction,
+    address_of,
+    is_register,
+    names,
+    not_covered,
+    space_of,
+)
 from simt.ptx.tensor_cores import TensorCores
 
 Symbols = Callable[[str], int | None]  # the address of a symbol, if it is one
@@ -358,10 +367,8 @@ class _Translator(TensorCores, MbarrierInstructions):
 
     def address(self, operand: str) -> tuple[str, int]:
         """`[%rd1+4]` as an expression and a number of bytes."""
-        match = re.fullmatch(r"\[(%?[\w$]+)\s*(?:\+\s*(-?\w+))?\]", operand)
-        if not match:
-            raise not_covered(f"the address {operand}")
-        return self.raw(match[1]), int(match[2] or "0", 0)
+        base, offset = address_of(operand)
+        return self.raw(base), offset
 
     def _at_register(self, operand: str) -> bool:
         return is_register(self._function, re.split(r"[\[\]+ ]", operand)[1])

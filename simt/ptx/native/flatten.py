@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import cache
 
+from simt.ptx.flow import ENDS
 from simt.ptx.native.emitter import NotNative, bits_of
 from simt.ptx.parse import (
     Function,
@@ -23,6 +24,10 @@ from simt.ptx.program import PtxProgram
 FAULT = Instruction(("trap",), ())  # the executor carries out who comes there
 YIELD = Instruction(("yield",), ())  # lets the others of the block go on
 WORD = re.compile(r"%?[\w$]+")
+POINTS = ("yield", "shfl", "vote", "match", "redux", "activemask", "bar", "barrier")
+# what is computed from its operands alone, and quickly
+PURE = {"add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "min", "max", "cvta",
+        "cvt", "mov", "setp", "selp", "neg", "bfe", "bfi"}  # fmt: skip
 # functions of the CUDA runtime: each block's first thread counts the blocks that have come
 SYSTEM = """
 .func (.param .b64 handle) cudaCGGetIntrinsicHandle(.param .b32 scope) { ret; }
@@ -51,6 +56,23 @@ $BEHIND:
 MAX_INSTRUCTIONS = 20_000
 
 
+def is_point(i: Instruction) -> bool:
+    """Whether a thread waits there for others."""
+    return i.op[0] in POINTS or for_its_warp(i)
+
+
+def for_its_warp(i: Instruction) -> bool:
+    """Whether one lane carries it out for all of its warp."""
+    return i.op[0] in ("mma", "ldmatrix") or i.op[:2] == ("wmma", "mma")
+
+
+@dataclass(frozen=True)
+class Several(Instruction):
+    """Instructions that one lane carries out for its warp, one after the other."""
+
+    parts: tuple[Instruction, ...] = ()
+
+
 @dataclass
 class Flat:
     """Instructions, where labels are, the bits of registers, and the targets of `brx.idx`."""
@@ -74,7 +96,44 @@ def flattened(program: PtxProgram) -> Flat:
     variables = {at.split("$$")[0] for at in copies.given}
     if any(at.split("$$")[0] in variables for at in copies.taken - copies.given):
         raise NotNative("a parameter of which a function reads parts")
+    _gather(flat)
     return flat
+
+
+def _gather(flat: Flat) -> None:
+    """What one lane does for its warp waits until it is needed: a warp stops once for several."""
+    code: list[Instruction] = []
+    waiting: list[Instruction] = []
+    places: dict[int, int] = {}
+
+    def settle() -> None:
+        if waiting:
+            made = ", ".join(n for w in waiting for n in names(w.operands[0]))
+            rest = (o for w in waiting for o in w.operands[1:])
+            first = waiting[0]
+            code.append(Several(("mma", "b32"), (f"<{made}>", *rest), line=first.line,
+                                parts=(*waiting,)))  # fmt: skip
+            waiting.clear()
+
+    for at, i in enumerate(flat.code):
+        if at in flat.labels.values():
+            settle()
+        places[at] = len(code)
+        if for_its_warp(i) and not i.guard:
+            waiting.append(i)
+            continue
+        made = {n for w in waiting for n in names(w.operands[0])}
+        touched = made.union(*(WORD.findall(o) for w in waiting for o in w.operands[1:]))
+        mine = {w for o in (*i.operands, i.guard) for w in WORD.findall(o)}
+        reads = any(w.op[0] == "ldmatrix" for w in waiting)  # what `i` might write
+        if (i.op[0] in ENDS or is_point(i) or (reads and i.op[0] not in PURE) or mine & made
+                or touched & {*WORD.findall("".join(i.operands[:1]))}):  # fmt: skip
+            settle()
+        code.append(i)
+    settle()
+    places[len(flat.code)] = len(code)
+    flat.labels = {label: places[at] for label, at in flat.labels.items()}
+    flat.code = code
 
 
 class _Copies:

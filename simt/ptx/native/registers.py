@@ -4,35 +4,19 @@ Which of them each thread computes anew from its place and the arguments, which 
 thread goes on after it has waited, and which array an address is made from.
 """
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 
 from simt.ptx.native.emitter import FLOATS, bits_of
-from simt.ptx.native.flatten import Flat
+from simt.ptx.native.flatten import PURE, WORD, Flat, for_its_warp, is_point
 from simt.ptx.parse import Instruction, names
 from simt.ptx.translate import NO_RESULT, result_kind
 
 Root = tuple[str, ...]  # ("param", name, offset) or ("symbol", name)
 UNKNOWN: Root = ("?",)
-POINTS = ("yield", "shfl", "vote", "match", "redux", "activemask", "bar", "barrier")
-# what is computed from its operands alone, and quickly
-PURE = {"add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "min", "max", "cvta",
-        "cvt", "mov", "setp", "selp", "neg", "bfe", "bfi"}  # fmt: skip
 CARRIES = {"mov", "cvta", "cvt", "add", "sub", "selp", "min", "max", "and", "or"}
-WORD = re.compile(r"%?[\w$]+")
-
-
-def is_point(i: Instruction) -> bool:
-    """Whether a thread waits there for others."""
-    return i.op[0] in POINTS or for_its_warp(i)
-
-
-def for_its_warp(i: Instruction) -> bool:
-    """Whether one lane carries it out for all of its warp."""
-    return i.op[0] in ("mma", "ldmatrix") or i.op[:2] == ("wmma", "mma")
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import Any
 
 from simt.ptx.native.arithmetic import Arithmetic
 from simt.ptx.native.emitter import FLOATS, LLVM, NotNative
-from simt.ptx.parse import Instruction, names
+from simt.ptx.parse import Instruction, address_of, names
 from simt.ptx.tensor_cores import BITS, Fragment, moved, multiplied, places
 
 LANES = 32
@@ -123,14 +123,21 @@ class TensorCores(Arithmetic):
         """`ldmatrix`: lanes 8·j to 8·j + 7 have given the rows of matrix j."""
         if "m8n8" not in i.op or i.op[-1] != "b16":
             raise NotNative(i.name)
-        base, pair = self.address(i.operands[1])[0], Fragment(8, 8, "f16", 2)
+        (base, further), pair = address_of(i.operands[1]), Fragment(8, 8, "f16", 2)
+        width = self.flat.widths.get(base, 0)
         kept = [self.kept(register) for register in names(i.operands[0])]
         with self.each(f"{LANES}", "i64") as lane:
             for number in range(len(kept) * 2):
                 row, column = _where(self, pair, number % 2, lane)
                 row, column = (column, row) if "trans" in i.op else (row, column)
-                giver = self.op(f"trunc i64 {self.op(f'add i64 {row}, {number // 2 * 8}')} to i32")
-                line = self.reached(i, base, self.published(giver), 16)
+                if width:
+                    giver = self.op(f"add i64 {row}, {number // 2 * 8}")
+                    value = self.get(self.at(self.kept(base), giver, f"i{width}"), f"i{width}")
+                    address = self.cast("zext", value, f"i{width}", "i64")
+                else:
+                    address = self.read(base, "u64")
+                address = self.op(f"add i64 {address}, {further}")
+                line = self.reached(i, base, address, 16)
                 value = self.get(self.at(line, column, "i16"), "i16")
                 place = self.calc("i64", f"lane * 2 + {number % 2}", lane=lane)
                 self.set(self.at(kept[number // 2], place, "i16"), value, "i16")

@@ -14,15 +14,16 @@ import numpy as np
 from simt.core.findings import Stop
 from simt.core.memory import aligned
 from simt.ptx.arithmetic import operand_kinds
+from simt.ptx.flow import ENDS
 from simt.ptx.lanes import conversions
 from simt.ptx.memory import LOCAL_BITS
 from simt.ptx.native.arithmetic import constant
 from simt.ptx.native.emitter import FLOATS, LLVM, NotNative, bits_of
-from simt.ptx.native.flatten import flattened
+from simt.ptx.native.flatten import flattened, for_its_warp, is_point
 from simt.ptx.native.mbarriers import Mbarriers
-from simt.ptx.native.registers import UNKNOWN, Registers, Root, for_its_warp, is_point
+from simt.ptx.native.registers import UNKNOWN, Registers, Root
 from simt.ptx.native.tensor_cores import TensorCores
-from simt.ptx.parse import WINDOWS, Instruction, names, space_of
+from simt.ptx.parse import WINDOWS, Instruction, address_of, names, space_of
 from simt.ptx.program import PtxProgram
 from simt.ptx.translate import ATOMICS, PACKED, SPECIAL, WIDEST, number, result_kind
 
@@ -195,10 +196,7 @@ class Translator(TensorCores, Mbarriers):
 
     def address(self, operand: str) -> tuple[str, str]:
         """`[%rd1+4]` as what it is counted from, and the address."""
-        match = re.fullmatch(r"\[(%?[\w$]+)\s*(?:\+\s*(-?\w+))?\]", operand)
-        if not match:
-            raise NotNative(f"the address {operand}")
-        base, further = match[1], int(match[2] or "0", 0)
+        base, further = address_of(operand)
         kind = "u64" if self.flat.widths.get(base, 64) == 64 else "u32"
         address = self.bits(self.read(base, kind), kind, "u64")
         return base, self.op(f"add i64 {address}, {further}") if further else address
@@ -411,9 +409,7 @@ class Translator(TensorCores, Mbarriers):
             self.leave(f"switch i32 {point}, label %L0 [ {targets} ]")
         else:
             self.jump("L0")
-        ends = {
-            k + 1 for k, i in enumerate(code) if i.op[0] in ("bra", "brx", "ret", "exit", "trap")
-        }
+        ends = {k + 1 for k, i in enumerate(code) if i.op[0] in ENDS}
         leaders = {0, len(code), *flat.labels.values(), *ends}
         for at, i in enumerate(code):
             if at in leaders:
@@ -430,7 +426,7 @@ class Translator(TensorCores, Mbarriers):
         self.jump("leave")
 
     def _instruction(self, at: int, i: Instruction) -> None:
-        if i.op[0] in ("bra", "brx", "ret", "exit", "trap"):
+        if i.op[0] in ENDS:
             self._jump(at, i)
             return
         if id(i) in self._anew:
@@ -625,7 +621,8 @@ class Translator(TensorCores, Mbarriers):
         self.label(f"point.{number}")
         if for_its_warp(i):
             with self.when(self.calc("i32", "t & 31 == 0", t="%thread")):
-                self.for_its_warp(i)
+                for part in getattr(i, "parts", (i,)):
+                    self.for_its_warp(part)
         self._move(at, keep=False)
         getattr(self, f"_end_{i.op[0]}", lambda _: None)(i)
 
@@ -678,8 +675,6 @@ class Translator(TensorCores, Mbarriers):
             value = self.bits(self.read(i.operands[1], kind), kind, "u64")
         elif name == "vote":
             value = self.op(f"zext i1 {self.read(i.operands[1], 'pred')} to i64")
-        elif name == "ldmatrix":
-            value = self.address(i.operands[1])[1]
         else:
             return
         self._leave_word("values", value, "i64")
@@ -700,8 +695,7 @@ class Translator(TensorCores, Mbarriers):
 
     _end_barrier = _end_bar
 
-    def published(self, lane: str) -> str:
-        """What a lane has left for its warp."""
+    def _published(self, lane: str) -> str:
         return self.get(self.op(f"getelementptr i64, ptr %F.published, i32 {lane}"), "i64")
 
     def mark(self, place: str, holds: str, lane: str) -> None:
@@ -717,7 +711,7 @@ class Translator(TensorCores, Mbarriers):
         place = self.calc("i32", SOURCES[i.op[2]], **values)
         valid = self.op(f"icmp {'sge' if i.op[2] == 'up' else 'sle'} i32 {place}, {top}")
         lane = self.select(valid, "i32", place, values["t"])
-        self.write(target, self.op(f"trunc i64 {self.published(lane)} to i32"), "u32")
+        self.write(target, self.op(f"trunc i64 {self._published(lane)} to i32"), "u32")
         if predicate:
             self.write(predicate[0], valid, "pred")
 
@@ -740,11 +734,11 @@ class Translator(TensorCores, Mbarriers):
 
     def _end_match(self, i: Instruction) -> None:
         target, *predicate = names(i.operands[0])
-        mine = self.published(self.op("and i32 %thread, 31"))
+        mine = self._published(self.op("and i32 %thread, 31"))
         here, bits = self._asked(i, "here"), self.variable("i32")
         self.set(bits, 0)
         with self.each("32") as lane:
-            alike = self.calc("i64", "a == b", a=self.published(lane), b=mine)
+            alike = self.calc("i64", "a == b", a=self._published(lane), b=mine)
             self.mark(bits, alike, lane)
         same = self.op(f"and i32 {self.get(bits)}, {here}")
         if i.op[1] == "any":
@@ -765,7 +759,7 @@ class Translator(TensorCores, Mbarriers):
         with self.each("32") as lane:
             taken = self.calc("i32", "here >> lane & 1 != 0", here=here, lane=lane)
             with self.when(taken):
-                value = self.op(f"trunc i64 {self.published(lane)} to i32")
+                value = self.op(f"trunc i64 {self._published(lane)} to i32")
                 self.set(total, self.arithmetic((name, kind), [self.get(total), value]))
         self.write(i.operands[0], self.get(total), kind)
 
@@ -784,5 +778,5 @@ def _kind_of_point(i: Instruction) -> int:
 
 def _moved(operand: str, count: int) -> str:
     """`[%rd1+4]`, further on."""
-    base, _, offset = operand.strip("[]").partition("+")
-    return f"[{base}+{int(offset or '0', 0) + count}]"
+    base, offset = address_of(operand)
+    return f"[{base}+{offset + count}]"

@@ -209,6 +209,27 @@ def test_ldmatrix_hands_out_rows(trans: str) -> None:
     assert (ran.totals.shared_load_wavefronts, ran.totals.shared_load_conflicts) == (4, 0)
 
 
+def test_products_in_a_row_use_what_the_ones_before_gave() -> None:
+    # the second and the third multiply what the first and an addition between them have left
+    product = "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16"
+    body = f"""{ROWS}
+    st.shared.v4.b32 [%rd5], {{%r5, %r6, %r7, %r8}};
+    bar.sync 0;
+    .reg .b32 %a<4>, %b<2>, %c<2>, %d<2>, %e<2>;
+    ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%a0, %a1, %a2, %a3}}, [%rd5];
+    ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {{%b0, %b1}}, [%rd5];
+    {product} {{%c0, %c1}}, {{%a0, %a1, %a2, %a3}}, {{%b0, %b1}}, {{%a0, %a1}};
+    {product} {{%d0, %d1}}, {{%a0, %a1, %a2, %a3}}, {{%b1, %b0}}, {{%c0, %c1}};
+    add.u32 %a0, %a0, 1;
+    {product} {{%e0, %e1}}, {{%a0, %d0, %a2, %c1}}, {{%b0, %b1}}, {{%d0, %d1}};
+    st.shared.v4.b32 [%rd5], {{%c0, %d0, %e0, %e1}};
+    st.global.v4.b32 [%rd8], {{%c1, %d1, %e0, %a0}};
+    """
+    given = rng.normal(size=256).astype("f2")
+    ran = on_both(body, np.zeros(128, "u4"), given, shared=SHARED)
+    assert len({*ran.results[0].tolist()}) > 100
+
+
 def test_a_matrix_that_another_warp_writes_is_a_race() -> None:
     body = f"""{ROWS}
     and.b32 %r9, %r1, 31;
