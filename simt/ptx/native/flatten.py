@@ -108,11 +108,13 @@ def _gather(flat: Flat) -> None:
 
     def settle() -> None:
         if waiting:
-            made = ", ".join(n for w in waiting for n in names(w.operands[0]))
-            rest = (o for w in waiting for o in w.operands[1:])
-            first = waiting[0]
-            code.append(Several(("mma", "b32"), (f"<{made}>", *rest), line=first.line,
-                                parts=(*waiting,)))  # fmt: skip
+            made: dict[str, None] = {}
+            used: list[str] = []
+            for i in waiting:
+                used += [w for o in i.operands[1:] for w in WORD.findall(o) if w not in made]
+                made |= dict.fromkeys(names(i.operands[0]))
+            operands = f"<{', '.join(made)}>", *used
+            code.append(Several(("mma", "b32"), operands, line=waiting[0].line, parts=(*waiting,)))
             waiting.clear()
 
     for at, i in enumerate(flat.code):

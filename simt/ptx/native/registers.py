@@ -28,6 +28,7 @@ class Registers:
     homes: dict[str, str] = field(default_factory=dict)  # the type as which each is kept
     anew: dict[str, Instruction] = field(default_factory=dict)  # computed where a thread begins
     saved: dict[int, list[str]] = field(default_factory=dict)  # at each point
+    kept: set[str] = field(default_factory=set)  # have a place for a thread that waits
     roots: dict[str, set[Root]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -110,18 +111,19 @@ class Registers:
         live, changed = [0] * (len(code) + 1), True
         follow = [self.after(k) for k in range(len(code))]
 
-        def needed(at: int) -> int:
-            later = reduce(or_, (live[k] for k in follow[at]), 0)
-            return uses[at] | (later & ~kills[at])
+        def later(at: int) -> int:
+            return reduce(or_, (live[k] for k in follow[at]), 0)
 
         while changed:
             changed = False
             for at in range(len(code) - 1, -1, -1):
-                now = needed(at)
+                now = uses[at] | (later(at) & ~kills[at])
                 live[at], changed = now, changed or now != live[at]
         for at in points:
-            more = self._defined[at] if for_its_warp(code[at]) else ()
-            self.saved[at] = [n for n in kept if live[at] & bit[n] or n in more]
+            some = live[at] | (later(at) if for_its_warp(code[at]) else 0)
+            self.saved[at] = [n for n in kept if some & bit[n]]
+            made = self._defined[at] if for_its_warp(code[at]) else ()
+            self.kept |= {*self.saved[at], *made}
 
     # --- addresses
 

@@ -7,7 +7,7 @@ for who runs when.
 
 import math
 import re
-from itertools import accumulate, chain
+from itertools import accumulate
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class Translator(TensorCores, Mbarriers):
             [(p.name, aligned(p.size)) for p in program.function.params]
         )
         widths = self.flat.widths  # a register lies in `state` while its thread waits
-        saved = sorted({*chain(*self.known.saved.values())}, key=lambda n: (-widths[n], n))
+        saved = sorted(self.known.kept, key=lambda n: (-widths[n], n))
         self.state, size = _laid_out([(n, max(widths[n] // 8, 1)) for n in saved])
         self.state_bytes = aligned(size)
         self.values: dict[str, tuple[str, str]] = {}  # registers that are computed anew
