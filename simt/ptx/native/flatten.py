@@ -71,8 +71,8 @@ def flattened(program: PtxProgram) -> Flat:
     flat = Flat()
     copies = _Copies(program, flat)
     copies.add(program.function, "", {}, ())
-    variables = {at.split("$$")[0] for at in copies.given}
-    if any(at.split("$$")[0] in variables for at in copies.taken - copies.given):
+    variables = {at.rsplit("$$", 2)[0] for at in copies.given}
+    if any(at.rsplit("$$", 2)[0] in variables for at in copies.taken - copies.given):
         raise NotNative("a parameter of which a function reads parts")
     return flat
 
@@ -168,13 +168,14 @@ class _Copies:
         flat, by_address = self._flat, name in self._flat.widths
         if by_address:
             callees = [f for f in self._addressed if len(f.params) == len(arguments)]
-        elif name in self._functions:
+            callees = [f for f in callees if f.name not in inside]
+        elif name in self._functions and name not in inside:
             callees = [self._functions[name]]
         elif name == "vprintf":
             values = tuple(self._last.get(f"{a}{mark}$$0$$64", "") for a in arguments)
             flat.code.append(replace(i, op=("print",), operands=values))
             return
-        else:  # of the system, such as malloc
+        else:  # of the system, such as malloc, or a function that calls itself
             flat.code.append(replace(FAULT, guard=i.guard, negated=i.negated, line=i.line))
             return
         if i.guard:
@@ -186,8 +187,6 @@ class _Copies:
             return handed.get(variable, variable + mark)
 
         for callee in callees:
-            if callee.name in inside:
-                raise NotNative("a device function calls itself")
             self._count += 1
             on = f"other$${self._count}"
             if by_address:

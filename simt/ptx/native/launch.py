@@ -89,7 +89,8 @@ def launch_native(
     if status:
         _put_back(saved)
         if status == FAULTS["trap"]:
-            _leave(program, "its threads allocate memory, launch, print much or own text, or trap")
+            what = "allocate memory, launch, call themselves, print much or own text, or trap"
+            _leave(program, f"its threads {what}")
         return None
     if noted:  # of the same numbers once
         told = native.setdefault("told", [])

@@ -121,6 +121,20 @@ def test_a_launch_that_traps_is_the_executors() -> None:
     assert "trap" in kernel.program.native["left"]
 
 
+@pytest.mark.parametrize("call", ["sum(n - 1)", "again(n - 1)"])
+def test_a_function_may_be_one_that_could_call_itself(call: str) -> None:
+    again = cpp(f"""typedef int (*Sum)(int);
+    __device__ __noinline__ int sum(int n);
+    __device__ Sum again = sum;
+    __device__ __noinline__ int sum(int n) {{ return n < 2 ? n : n + {call}; }}
+    __global__ void k(int* a) {{ a[threadIdx.x] = sum(a[threadIdx.x]); }}""")["k"]
+    few, many = np.arange(-1, 2, dtype=np.int32), np.arange(9, dtype=np.int32)
+    assert "left" not in unchecked(again, (1, 3), few)
+    assert "call themselves" in unchecked(again, (1, 9), many)["left"]
+    assert few.tolist() == [-1, 0, 1]
+    assert many.tolist() == [n * (n + 1) // 2 for n in range(9)]
+
+
 BY_ADDRESS = """
 typedef float (*Step)(float);
 __device__ __noinline__ float square(float x) { return x * x; }
