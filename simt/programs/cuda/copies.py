@@ -169,12 +169,8 @@ class CopyCalls(State):
         if target is not None:
             self._copy(stream, _Part(target, to - target.address, size, True), source, asynchronous)
             return Answer()
-        data: list[bytes] = []
-        part = origin.allocation.data[source.start : source.start + size]
-        self._issue(
-            "copy-out", stream, "copy", [source], lambda _: data.append(part.tobytes()), waits=True
-        )
-        return Answer(0, data[0])
+        self._issue("copy-out", stream, "copy", [source], nothing, waits=True)
+        return Answer(0, origin.allocation.data[source.start : source.start + size].data)
 
     def takes_host_bytes(self, values: tuple[int, ...]) -> bool:
         """Whether a copy takes bytes that are the program's own."""

@@ -127,7 +127,7 @@ class _Copies:
             flat.code += [YIELD] if at in turns or shared else []
             if i.op[0] == "call":
                 self._call(i, mark, handed, (*inside, function.name))
-            elif i.op[0] in ("ld", "st") and "param" in i.op:
+            elif i.op[0] in ("ld", "st") and "param" in i.op and "[%" not in i.operands[1]:
                 self._pass(i, mark, handed)
             elif i.op[0] == "ret" and mark:
                 flat.code.append(replace(i, op=("bra",), operands=(f"end{mark}",)))

@@ -57,7 +57,10 @@ class Translator(Arithmetic):
         self.block, self.threads = block, math.prod(block)
         self.flat = flattened(program)
         self.arrays = {array.name: (n, array) for n, array in program.own_arrays}
-        symbols = {*self.arrays, *program.memory.allocations}
+        self.parameters, self.parameter_bytes = _laid_out(
+            [(p.name, aligned(p.size)) for p in program.function.params]
+        )
+        symbols = {*self.arrays, *program.memory.allocations, *self.parameters}
         symbols |= {a.name for a in program.module.arrays.values() if program.symbol(a.name)}
         self.known = Registers(self.flat, symbols)
         self.points = [k for k, i in enumerate(self.flat.code) if is_point(i)]
@@ -72,9 +75,6 @@ class Translator(Arithmetic):
         for space in ("shared", "local"):
             own = [(a.name, aligned(a.size)) for _, a in program.own_arrays if a.space == space]
             self.offsets[space], self.sizes[space] = _laid_out(own)
-        self.parameters, self.parameter_bytes = _laid_out(
-            [(p.name, aligned(p.size)) for p in program.function.params]
-        )
         widths = self.flat.widths  # a register lies in `state` while its thread waits
         saved = sorted({*chain(*self.known.saved.values())}, key=lambda n: (-widths[n], n))
         self.state, size = _laid_out([(n, max(widths[n] // 8, 1)) for n in saved])
@@ -126,9 +126,9 @@ class Translator(Arithmetic):
 
     def _symbol(self, name: str) -> str | None:
         address = self.program.symbol(name)
-        if address is None or name in self.arrays or address < 1 << 39:
-            return None if address is None else str(address)
-        return self._address(("symbol", name))
+        if name in self.parameters or (address or 0) >= 1 << 39 and name not in self.arrays:
+            return self._address(("symbol", name))
+        return None if address is None else str(address)
 
     def _address(self, root: Root) -> str:
         """The address that a pointer is, to the kernel."""
@@ -204,7 +204,9 @@ class Translator(Arithmetic):
         root: Root = next(iter(roots)) if len(roots) == 1 else UNKNOWN
         if root[0] == "symbol" and root[1] in self.arrays:
             return self._private(space, address, root[1], size)
-        if root[0] == "symbol" and root[1] not in self.program.memory.allocations:
+        if root[0] == "symbol" and root[1] not in {
+            *self.program.memory.allocations, *self.parameters
+        }:  # fmt: skip
             root = UNKNOWN
         if space in ("shared", "local"):
             which = "0" if space == "shared" else "1"
@@ -279,7 +281,7 @@ class Translator(Arithmetic):
         bad = self.outside(offset, self.limit(whole, str(size)), str(size))
         self.branch(bad, seek, near, rare=True)
         self.label(seek)
-        generic = "true" if space == "generic" else "false"
+        generic = "true" if space in ("generic", "param") else "false"
         found = self.op(
             f"call ptr @find(ptr %frame, ptr {row}, i64 {address}, i64 {size}, "
             f"i64 {2 if writes else 1}, i1 {generic}, ptr %shared, ptr %local)"
@@ -304,7 +306,7 @@ class Translator(Arithmetic):
 
     def _do_ld(self, i: Instruction) -> None:
         kind, registers = i.op[-1], names(i.operands[0])
-        if space_of(i) == "param":
+        if space_of(i) == "param" and "%" not in i.operands[1]:
             match = re.fullmatch(r"\[([\w$]+)(?:\+(\d+))?\]", i.operands[1])
             if match is None or match[1] not in self.parameters:
                 raise NotNative(f"the address {i.operands[1]}")
@@ -518,8 +520,6 @@ class Translator(Arithmetic):
         space, value = space_of(i), self.read(i.operands[1], "u64")
         if space in ("shared", "local"):
             value = self.op(f"{'sub' if 'to' in i.op else 'add'} i64 {value}, {WINDOWS[space]}")
-        elif space == "param":
-            raise NotNative(i.name)
         self.write(i.operands[0], value, "u64")
 
     def _do_cvt(self, i: Instruction) -> None:
