@@ -312,12 +312,13 @@ class Arithmetic(Emitter):
         small = kind == "f16" and name not in OF_HALVES
         if "NaN" in words:
             name = f"{name}.NaN"
-        if known - MODES - {"relu", "NaN"} or small or (modes and kind != "f32"):
+        if known - MODES - {"relu", "NaN"} or small or (modes and kind not in ("f32", "f64")):
             raise NotNative(f"{name} of {kind}")
         if "ftz" in words:
             values = [self.flushed(v, kind) for v in values]
         if modes:
-            result = self._directed(name, modes.pop(), values)
+            directed = self._directed if kind == "f32" else self._directed_double
+            result = directed(name, modes.pop(), values)
         elif name in OF_FLOATS:
             named = dict(zip("ab", values, strict=False))
             if name[:3] in ("min", "max"):  # -0 is less than 0
@@ -396,6 +397,52 @@ class Arithmetic(Emitter):
         )
         return self.op(f"bitcast i64 {moved} to double")
 
+    def _directed_double(self, name: str, mode: str, values: list[str]) -> str:
+        """An operation of float64 that is not rounded to nearest; the error's sign is exact."""
+        a, b = values if len(values) == 2 else ("1.0", values[0])
+        if name in ("add", "sub"):
+            b = self.op(f"fneg double {b}") if name == "sub" else b
+            near = self.op(f"fadd double {a}, {b}")
+            t = self.op(f"fsub double {near}, {a}")
+            error = self.calc("double", "(a - (near - t)) + (b - t)", a=a, b=b, near=near, t=t)
+        elif name == "mul":
+            near = self.op(f"fmul double {a}, {b}")
+            error = self.op(f"fneg double {self._left(near, a, b)}")
+        elif name in ("div", "rcp"):
+            near = self.op(f"fdiv double {a}, {b}")
+            sign = self.call("copysign", "double", "1.0", b)
+            error = self.op(f"fmul double {sign}, {self._left(a, near, b)}")
+        elif name == "sqrt":
+            near = self.call("sqrt", "double", b)
+            error = self._left(b, near, near)
+        else:
+            raise NotNative(f"{name}.{mode}.f64")
+        test = {"rm": "error < 0.0", "rp": "error > 0.0"}.get(mode, "error * sign < 0.0")
+        sign = self.select(self.calc("double", "x == 0.0", x=near), "double", "0.0",
+                           self.call("copysign", "double", "1.0", near))  # fmt: skip
+        size, most = self.call("fabs", "double", near), constant(np.inf, "f64")
+        wrong = self.calc(
+            "double", f"size < most and {test}", size=size, most=most, error=error, sign=sign
+        )
+        sides = [self._next(near, down=down, kind="f64") for down in (True, False)]
+        plus = self.calc("double", "x > 0.0", x=near)
+        down = {"rm": "true", "rp": "false"}.get(mode, plus)
+        return self.select(wrong, "double", self.select(down, "double", *sides), near)
+
+    def _left(self, c: str, x: str, y: str) -> str:
+        """c - x * y with the right sign, however small; x * y is c rounded, or c that."""
+        sizes = [self.call("fabs", "double", v) for v in (c, x, y)]
+        less = self.op(f"fcmp olt double {sizes[1]}, {sizes[2]}")
+        x, y = self.select(less, "double", x, y), self.select(less, "double", y, x)
+        up = constant(2.0**600, "f64")
+        small = self.op(f"fcmp olt double {sizes[0]}, {constant(2.0**-900, 'f64')}")
+        zero = self.op(f"fcmp oeq double {c}, 0.0")
+        c, x, y = (
+            self.op(f"fmul double {v}, {self.select(where, 'double', up, '1.0')}")
+            for v, where in ((c, small), (x, small), (y, zero))
+        )
+        return self.call("fma", "double", self.op(f"fneg double {x}"), y, c)
+
     def rounded(self, value: str, mode: str) -> str:
         """float64 to float32: down ("rm"), up ("rp") or to zero ("rz")."""
         near = self.op(f"fptrunc double {value} to float")
@@ -409,16 +456,14 @@ class Arithmetic(Emitter):
             return self.select(plus, "float", results["rm"], results["rp"])
         return results[mode]
 
-    def _next(self, value: str, *, down: bool) -> str:
-        """The next float32 below or above one that is no NaN."""
-        bits, zero = (
-            self.op(f"bitcast float {value} to i32"),
-            self.calc("float", "x == 0.0", x=value),
-        )
-        smaller = f"bits {'<' if down else '>='} {1 << 31}"  # in size
-        least = 0x80000001 if down else 1
+    def _next(self, value: str, *, down: bool, kind: str = "f32") -> str:
+        """The next float below or above one that is no NaN."""
+        t, n = LLVM[kind], bits_of(kind)
+        bits, zero = self.op(f"bitcast {t} {value} to i{n}"), self.calc(t, "x == 0.0", x=value)
+        smaller = f"bits {'<' if down else '>='} {1 << n - 1}"  # in size
+        least = (1 << n - 1) + 1 if down else 1
         formula = f"{least} if zero else bits - 1 if {smaller} else bits + 1"
-        return self.op(f"bitcast i32 {self.calc('i32', formula, zero=zero, bits=bits)} to float")
+        return self.op(f"bitcast i{n} {self.calc(f'i{n}', formula, zero=zero, bits=bits)} to {t}")
 
     # --- comparisons and conversions
 
