@@ -210,14 +210,8 @@ class CopyCalls(State):
         content: np.ndarray[Any, Any], *, waits: bool,
     ) -> None:  # fmt: skip
         part = _Part(target, start, len(content), True)
-        self._issue(
-            kind,
-            stream,
-            what,
-            [part],
-            lambda _: written(target.allocation, start, content),
-            waits=waits,
-        )
+        write = lambda _: written(target.allocation, start, content)  # noqa: E731
+        self._issue(kind, stream, what, [part], write, waits=waits)
 
     def _copy(self, stream: CudaStream, target: _Part, source: _Part, asynchronous: int) -> None:
         into, origin = target.piece, source.piece

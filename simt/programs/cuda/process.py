@@ -111,8 +111,8 @@ def _answer(channel: socket.socket, runtime: Runtime) -> bool:
         runtime.host_writes.clear()
         parts = (printed, answer.content, regions, writes)
         head = ANSWER.pack(answer.error, answer.value, *map(len, parts))
-        last = regions + writes
-        for part in (head + printed, answer.content, last) if parts[1] else (head + printed + last,):
+        parts = (head + printed, answer.content, regions + writes)
+        for part in parts if answer.content else (b"".join(parts),):
             channel.sendall(part)
     except ConnectionError:
         return False

@@ -32,6 +32,8 @@ OF_HALVES = ("add", "sub", "mul", "fma", "min", "max", "neg", "abs")
 Op = tuple[str, ...]
 SHORT = {"float": "f32", "double": "f64", "half": "f16"}  # types in names of LLVM's
 MODES = {"rm", "rp", "rz"}
+IN_DOUBLE = {"add": "fadd", "sub": "fadd", "mul": "fmul", "fma": "fmul", "mad": "fmul",
+             "div": "fdiv", "rcp": "fdiv"}  # fmt: skip
 
 
 def constant(value: Any, kind: str) -> str:
@@ -317,8 +319,7 @@ class Arithmetic(Emitter):
         if "ftz" in words:
             values = [self.flushed(v, kind) for v in values]
         if modes:
-            directed = self._directed if kind == "f32" else self._directed_double
-            result = directed(name, modes.pop(), values)
+            result = self._directed(name, modes.pop(), kind, values)
         elif name in OF_FLOATS:
             named = dict(zip("ab", values, strict=False))
             if name[:3] in ("min", "max"):  # -0 is less than 0
@@ -362,23 +363,34 @@ class Arithmetic(Emitter):
             value = self.calc(LLVM[kind], formula, x=value, **names)
         return value
 
-    def _directed(self, name: str, mode: str, values: list[str]) -> str:
-        """An operation of float32 that is not rounded to nearest."""
-        a, *rest = [self.op(f"fpext float {v} to double") for v in values]
-        if name in ("fma", "mad"):
-            exact = self._odd_sum(self.op(f"fmul double {a}, {rest[0]}"), rest[1])
-        elif name in ("add", "sub"):
-            b = self.op(f"fneg double {rest[0]}") if name == "sub" else rest[0]
-            exact = self._odd_sum(a, b)
-        elif name in ("mul", "div", "rcp"):
-            exact = self.calc(
-                "double", OF_FLOATS[name], **dict(zip("ab", [a, *rest], strict=False))
-            )
-        elif name == "sqrt":
-            exact = self.call("sqrt", "double", a)
+    def _directed(self, name: str, mode: str, kind: str, values: list[str]) -> str:
+        """An operation of float32 or float64 that is not rounded to nearest."""
+        single, word = kind == "f32", IN_DOUBLE.get(name)
+        if single:
+            values = [self.op(f"fpext float {v} to double") for v in values]
+        a, b = values[:2] if len(values) > 1 else ("1.0", values[0])
+        b = self.op(f"fneg double {b}") if name == "sub" else b
+        if name == "sqrt":
+            near = self.call("sqrt", "double", b)
+        elif word is None or (name in ("fma", "mad") and not single):
+            raise NotNative(f"{name}.{mode}.{kind}")
         else:
-            raise NotNative(f"{name}.{mode}")
-        return self.rounded(exact, mode)
+            near = self.op(f"{word} double {a}, {b}")
+        if single:  # of the others, no float64 is a float32 unless it is exact
+            if name in ("add", "sub", "fma", "mad"):
+                near = self._odd_sum(*((near, values[2]) if word == "fmul" else (a, b)))
+            return self.rounded(near, mode)
+        if word == "fadd":
+            small, big = self._by_size(a, b)
+            error = self.calc("double", "small - (near - big)", small=small, big=big, near=near)
+        elif word == "fmul":
+            error = self.op(f"fneg double {self._left(near, a, b)}")
+        elif word == "fdiv":
+            sign = self.call("copysign", "double", "1.0", b)
+            error = self.op(f"fmul double {sign}, {self._left(a, near, b)}")
+        else:
+            error = self._left(b, near, near)
+        return self._to_the_side(near, error, mode, kind)
 
     def _odd_sum(self, p: str, c: str) -> str:
         """As `simt.ptx.arithmetic.odd_sum`."""
@@ -397,66 +409,38 @@ class Arithmetic(Emitter):
         )
         return self.op(f"bitcast i64 {moved} to double")
 
-    def _directed_double(self, name: str, mode: str, values: list[str]) -> str:
-        """An operation of float64 that is not rounded to nearest; the error's sign is exact."""
-        a, b = values if len(values) == 2 else ("1.0", values[0])
-        if name in ("add", "sub"):
-            b = self.op(f"fneg double {b}") if name == "sub" else b
-            near = self.op(f"fadd double {a}, {b}")
-            t = self.op(f"fsub double {near}, {a}")
-            error = self.calc("double", "(a - (near - t)) + (b - t)", a=a, b=b, near=near, t=t)
-        elif name == "mul":
-            near = self.op(f"fmul double {a}, {b}")
-            error = self.op(f"fneg double {self._left(near, a, b)}")
-        elif name in ("div", "rcp"):
-            near = self.op(f"fdiv double {a}, {b}")
-            sign = self.call("copysign", "double", "1.0", b)
-            error = self.op(f"fmul double {sign}, {self._left(a, near, b)}")
-        elif name == "sqrt":
-            near = self.call("sqrt", "double", b)
-            error = self._left(b, near, near)
-        else:
-            raise NotNative(f"{name}.{mode}.f64")
-        test = {"rm": "error < 0.0", "rp": "error > 0.0"}.get(mode, "error * sign < 0.0")
-        sign = self.select(self.calc("double", "x == 0.0", x=near), "double", "0.0",
-                           self.call("copysign", "double", "1.0", near))  # fmt: skip
-        size, most = self.call("fabs", "double", near), constant(np.inf, "f64")
-        wrong = self.calc(
-            "double", f"size < most and {test}", size=size, most=most, error=error, sign=sign
-        )
-        sides = [self._next(near, down=down, kind="f64") for down in (True, False)]
-        plus = self.calc("double", "x > 0.0", x=near)
-        down = {"rm": "true", "rp": "false"}.get(mode, plus)
-        return self.select(wrong, "double", self.select(down, "double", *sides), near)
+    def _by_size(self, x: str, y: str) -> tuple[str, str]:
+        sizes = [self.call("fabs", "double", v) for v in (x, y)]
+        less = self.op(f"fcmp olt double {sizes[0]}, {sizes[1]}")
+        return self.select(less, "double", x, y), self.select(less, "double", y, x)
 
     def _left(self, c: str, x: str, y: str) -> str:
-        """c - x * y with the right sign, however small; x * y is c rounded, or c that."""
-        sizes = [self.call("fabs", "double", v) for v in (c, x, y)]
-        less = self.op(f"fcmp olt double {sizes[1]}, {sizes[2]}")
-        x, y = self.select(less, "double", x, y), self.select(less, "double", y, x)
-        up = constant(2.0**600, "f64")
-        small = self.op(f"fcmp olt double {sizes[0]}, {constant(2.0**-900, 'f64')}")
-        zero = self.op(f"fcmp oeq double {c}, 0.0")
+        """A number of the sign of c - x * y, where c, x or y is rounded so that it is near 0."""
+        size, up = self.call("fabs", "double", c), constant(2.0**600, "f64")
+        tiny = self.op(f"fcmp olt double {size}, {constant(2.0**-900, 'f64')}")
+        zero, (x, y) = self.op(f"fcmp oeq double {c}, 0.0"), self._by_size(x, y)
         c, x, y = (
             self.op(f"fmul double {v}, {self.select(where, 'double', up, '1.0')}")
-            for v, where in ((c, small), (x, small), (y, zero))
+            for v, where in ((c, tiny), (x, tiny), (y, zero))
         )
         return self.call("fma", "double", self.op(f"fneg double {x}"), y, c)
 
     def rounded(self, value: str, mode: str) -> str:
         """float64 to float32: down ("rm"), up ("rp") or to zero ("rz")."""
         near = self.op(f"fptrunc double {value} to float")
-        back = self.op(f"fpext float {near} to double")
-        results = {}
-        for side, test in (("rm", "back > x"), ("rp", "back < x")):
-            wrong = self.calc("double", test, back=back, x=value)
-            results[side] = self.select(wrong, "float", self._next(near, down=side == "rm"), near)
-        if mode == "rz":
-            plus = self.calc("double", "x > 0.0", x=value)
-            return self.select(plus, "float", results["rm"], results["rp"])
-        return results[mode]
+        error = self.op(f"fsub double {value}, {self.op(f'fpext float {near} to double')}")
+        return self._to_the_side(near, error, mode, "f32")
 
-    def _next(self, value: str, *, down: bool, kind: str = "f32") -> str:
+    def _to_the_side(self, near: str, error: str, mode: str, kind: str) -> str:
+        """The float to that side of an exact value which is `error` above the nearest float."""
+        t, sides = LLVM[kind], [self._next(near, kind, down=down) for down in (True, False)]
+        down, up = (self.op(f"fcmp {test} {t} {near}, 0.0") for test in ("ogt", "olt"))
+        down, up = {"rm": ("true", "false"), "rp": ("false", "true")}.get(mode, (down, up))
+        below, above = (self.op(f"fcmp {test} double {error}, 0.0") for test in ("olt", "ogt"))
+        lower = self.select(self.op(f"and i1 {down}, {below}"), t, sides[0], near)
+        return self.select(self.op(f"and i1 {up}, {above}"), t, sides[1], lower)
+
+    def _next(self, value: str, kind: str, *, down: bool) -> str:
         """The next float below or above one that is no NaN."""
         t, n = LLVM[kind], bits_of(kind)
         bits, zero = self.op(f"bitcast {t} {value} to i{n}"), self.calc(t, "x == 0.0", x=value)

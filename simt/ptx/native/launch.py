@@ -89,8 +89,9 @@ def launch_native(
     if status:
         _put_back(saved)
         if status == FAULTS["trap"]:
-            what = "allocate memory, launch, call themselves, print much or own text, or trap"
-            _leave(program, f"its threads {what}")
+            _leave(
+                program, "its threads allocate, launch, recurse, print much or own text, or trap"
+            )
         return None
     if noted:  # of the same numbers once
         told = native.setdefault("told", [])

@@ -126,7 +126,7 @@ class Translator(Arithmetic):
 
     def _symbol(self, name: str) -> str | None:
         address = self.program.symbol(name)
-        if name in self.parameters or (address or 0) >= 1 << 39 and name not in self.arrays:
+        if name in self.parameters or ((address or 0) >= 1 << 39 and name not in self.arrays):
             return self._address(("symbol", name))
         return None if address is None else str(address)
 
