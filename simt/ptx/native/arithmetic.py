@@ -8,11 +8,7 @@ import numpy as np
 from simt.ptx.arithmetic import TYPES
 from simt.ptx.native.emitter import FLOATS, LLVM, Emitter, NotNative, bits_of
 
-TINY = {
-    "f16": np.finfo(np.float16).tiny,
-    "f32": np.float32(np.finfo(np.float32).tiny),
-    "f64": np.finfo(np.float64).tiny,
-}
+TINY = {kind: np.finfo(TYPES[kind]).tiny for kind in ("f16", "f32", "f64")}
 NUMPY = {"ex2": "exp2", "lg2": "log2", "sin": "sin", "cos": "cos", "tanh": "tanh"}
 COMPARE = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
            "lo": "ult", "ls": "ule", "hi": "ugt", "hs": "uge"}  # fmt: skip
@@ -32,8 +28,6 @@ OF_HALVES = ("add", "sub", "mul", "fma", "min", "max", "neg", "abs")
 Op = tuple[str, ...]
 SHORT = {"float": "f32", "double": "f64", "half": "f16"}  # types in names of LLVM's
 MODES = {"rm", "rp", "rz"}
-IN_DOUBLE = {"add": "fadd", "sub": "fadd", "mul": "fmul", "fma": "fmul", "mad": "fmul",
-             "div": "fdiv", "rcp": "fdiv"}  # fmt: skip
 
 
 def constant(value: Any, kind: str) -> str:
@@ -365,32 +359,29 @@ class Arithmetic(Emitter):
 
     def _directed(self, name: str, mode: str, kind: str, values: list[str]) -> str:
         """An operation of float32 or float64 that is not rounded to nearest."""
-        single, word = kind == "f32", IN_DOUBLE.get(name)
+        single = kind == "f32"  # no float64 of one operation is a float32 unless it is exact
         if single:
             values = [self.op(f"fpext float {v} to double") for v in values]
-        a, b = values[:2] if len(values) > 1 else ("1.0", values[0])
-        b = self.op(f"fneg double {b}") if name == "sub" else b
-        if name == "sqrt":
-            near = self.call("sqrt", "double", b)
-        elif word is None or (name in ("fma", "mad") and not single):
-            raise NotNative(f"{name}.{mode}.{kind}")
-        else:
-            near = self.op(f"{word} double {a}, {b}")
-        if single:  # of the others, no float64 is a float32 unless it is exact
-            if name in ("add", "sub", "fma", "mad"):
-                near = self._odd_sum(*((near, values[2]) if word == "fmul" else (a, b)))
-            return self.rounded(near, mode)
-        if word == "fadd":
+        a, b, *c = values if len(values) > 1 else ("1.0", *values)
+        if name in ("add", "sub"):
+            b = self.op(f"fneg double {b}") if name == "sub" else b
+            near = self._odd_sum(a, b) if single else self.op(f"fadd double {a}, {b}")
             small, big = self._by_size(a, b)
             error = self.calc("double", "small - (near - big)", small=small, big=big, near=near)
-        elif word == "fmul":
+        elif name == "mul":
+            near = self.op(f"fmul double {a}, {b}")
             error = self.op(f"fneg double {self._left(near, a, b)}")
-        elif word == "fdiv":
-            sign = self.call("copysign", "double", "1.0", b)
+        elif name in ("div", "rcp"):
+            near, sign = self.op(f"fdiv double {a}, {b}"), self.call("copysign", "double", "1.0", b)
             error = self.op(f"fmul double {sign}, {self._left(a, near, b)}")
-        else:
+        elif name == "sqrt":
+            near = self.call("sqrt", "double", b)
             error = self._left(b, near, near)
-        return self._to_the_side(near, error, mode, kind)
+        elif name in ("fma", "mad") and single:
+            near = error = self._odd_sum(self.op(f"fmul double {a}, {b}"), c[0])
+        else:
+            raise NotNative(f"{name}.{mode}.{kind}")
+        return self.rounded(near, mode) if single else self._to_the_side(near, error, mode, kind)
 
     def _odd_sum(self, p: str, c: str) -> str:
         """As `simt.ptx.arithmetic.odd_sum`."""
