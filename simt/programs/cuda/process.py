@@ -109,8 +109,8 @@ def _answer(channel: socket.socket, runtime: Runtime) -> bool:
             WRITE.pack(address, len(content)) + content for address, content in runtime.host_writes
         )
         runtime.host_writes.clear()
-        parts = (printed, answer.content, regions, writes)
-        head = ANSWER.pack(answer.error, answer.value, *map(len, parts))
+        sizes = map(len, (printed, answer.content, regions, writes))
+        head = ANSWER.pack(answer.error, answer.value, *sizes)
         parts = (head + printed, answer.content, regions + writes)
         for part in parts if answer.content else (b"".join(parts),):
             channel.sendall(part)

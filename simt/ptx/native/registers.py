@@ -38,7 +38,9 @@ class Registers:
     symbols: set[str]
     homes: dict[str, str] = field(default_factory=dict)  # the type as which each is kept
     anew: dict[str, Instruction] = field(default_factory=dict)  # computed where a thread begins
-    saved: dict[int, list[str]] = field(default_factory=dict)  # at each point
+    # what a thread keeps at each point, and what it takes up again there
+    stored: dict[int, list[str]] = field(default_factory=dict)
+    loaded: dict[int, list[str]] = field(default_factory=dict)
     roots: dict[str, set[Root]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -111,24 +113,40 @@ class Registers:
             return
         kept = [n for n in self.homes if n not in self.anew]
         bit = {name: 1 << k for k, name in enumerate(kept)}
-        uses = [sum({bit.get(n, 0) for n in used}) for used in self._read]
-        kills = [
-            0 if i.guard else sum({bit.get(n, 0) for n in written})
-            for i, written in zip(code, self._defined, strict=True)
-        ]
-        live, changed = [0] * (len(code) + 1), True
+        uses, writes = (
+            [sum({bit.get(n, 0) for n in some}) for some in several]
+            for several in (self._read, self._defined)
+        )
+        kills = [0 if i.guard else w for i, w in zip(code, writes, strict=True)]
         follow = [self.after(k) for k in range(len(code))]
+        all_wait = {k for k in points if not code[k].guard}
+        stored: dict[int, int] = {}
 
-        def needed(at: int) -> int:
-            later = reduce(or_, (live[k] for k in follow[at]), 0)
-            return uses[at] | (later & ~kills[at])
+        def needed(sure: set[int]) -> list[int]:
+            """What each instruction or a later one reads or stores, up to those points."""
+            found, changed = [0] * (len(code) + 1), True
+            while changed:
+                changed = False
+                for at in range(len(code) - 1, -1, -1):
+                    later = 0 if at in sure else reduce(or_, (found[k] for k in follow[at]), 0)
+                    now = uses[at] | stored.get(at, 0) | (later & ~kills[at])
+                    found[at], changed = now, changed or now != found[at]
+            return found
 
+        new, changed = [0] * (len(code) + 1), True  # what may have changed since the last point
         while changed:
             changed = False
-            for at in range(len(code) - 1, -1, -1):
-                now = needed(at)
-                live[at], changed = now, changed or now != live[at]
-        self.saved = {at: [n for n in kept if live[at] & bit[n]] for at in points}
+            for at, after in enumerate(follow):
+                out = writes[at] | (0 if at in all_wait else new[at])
+                for k in after:
+                    new[k], changed = new[k] | out, changed or bool(out & ~new[k])
+        live = needed(set())
+        stored |= {at: live[at] & new[at] for at in points}
+        near = needed(all_wait)
+        for at in points:
+            more = uses[at] | (reduce(or_, (near[k] for k in follow[at]), 0) & ~kills[at])
+            self.stored[at] = [n for n in kept if stored[at] & bit[n]]
+            self.loaded[at] = [n for n in kept if more & bit[n]]
 
     # --- addresses
 

@@ -60,7 +60,7 @@ GROUPS = {
     "comparisons": [f"set.{test}.u32.{kind}" for kind in ("s32", "u64", "f32", "f64", "f16")
                     for test in ("eq", "ne", "lt", "le", "gt", "ge")]
     + [f"set.{test}.f32.f32" for test in ("equ", "neu", "ltu", "geu", "num", "nan")]
-    + [f"set.{test}.{to}.f16x2" for test in ("gt", "equ", "nan") for to in ("u32", "f16x2")]
+    + [f"set.{test}.{to}.f16x2" for test in ("gt", "leu", "nan") for to in ("u32", "f16x2")]
     + ["set.gtu.f16.f16", "set.nan.f16.f16"]
     + [f"selp.{kind}" for kind in ("b32", "f64")] + ["slct.s32.s32", "slct.u64.f32"],
 }  # fmt: skip
