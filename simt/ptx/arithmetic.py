@@ -167,7 +167,7 @@ def directed_float64(name: str, mode: str, *operands: Array) -> Array:
     nearest = fused if name in ("fma", "mad") else PLAIN[name]
     near = np.asarray(nearest(*operands))
     rows = np.broadcast(near, *operands)
-    step = [0 if not all(map(math.isfinite, row)) else beyond(name, *row) for row in rows]
+    step = [0 if not all(map(math.isfinite, row[1:])) else beyond(name, *row) for row in rows]
     above = np.array(step).reshape(rows.shape)  # whether what is exact lies above, or below
     down = (mode == "rm") | ((mode == "rz") & ((near > 0) | ((near == 0) & (above > 0))))
     low = np.where(down & (above < 0), np.nextafter(near, -np.inf), near)
@@ -176,6 +176,10 @@ def directed_float64(name: str, mode: str, *operands: Array) -> Array:
 
 def beyond(name: str, near: float, *operands: float) -> int:
     """Whether the exact result lies above (1) or below (-1) a float64, or is that one."""
+    if math.isnan(near) or (name in ("div", "rcp") and operands[-1] == 0):
+        return 0
+    if math.isinf(near):
+        return -1 if near > 0 else 1
     n, (a, *rest) = Fraction(near), map(Fraction, operands)
     if name == "sqrt":
         difference = a - n * n

@@ -169,12 +169,8 @@ class CopyCalls(State):
         if target is not None:
             self._copy(stream, _Part(target, to - target.address, size, True), source, asynchronous)
             return Answer()
-        data: list[bytes] = []
-        part = origin.allocation.data[source.start : source.start + size]
-        self._issue(
-            "copy-out", stream, "copy", [source], lambda _: data.append(part.tobytes()), waits=True
-        )
-        return Answer(0, data[0])
+        self._issue("copy-out", stream, "copy", [source], nothing, waits=True)
+        return Answer(0, origin.allocation.data[source.start : source.start + size].data)
 
     def takes_host_bytes(self, values: tuple[int, ...]) -> bool:
         """Whether a copy takes bytes that are the program's own."""
@@ -214,14 +210,8 @@ class CopyCalls(State):
         content: np.ndarray[Any, Any], *, waits: bool,
     ) -> None:  # fmt: skip
         part = _Part(target, start, len(content), True)
-        self._issue(
-            kind,
-            stream,
-            what,
-            [part],
-            lambda _: written(target.allocation, start, content),
-            waits=waits,
-        )
+        write = lambda _: written(target.allocation, start, content)  # noqa: E731
+        self._issue(kind, stream, what, [part], write, waits=waits)
 
     def _copy(self, stream: CudaStream, target: _Part, source: _Part, asynchronous: int) -> None:
         into, origin = target.piece, source.piece

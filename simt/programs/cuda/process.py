@@ -14,6 +14,7 @@ from simt.programs.cuda.graphs import REQUEST
 from simt.programs.cuda.runtime import Runtime
 
 ANSWER = struct.Struct("<i4xQQQQQ")
+MOST_AT_ONCE = 1 << 30  # bytes
 REGION, WRITE = struct.Struct("<QQQ"), struct.Struct("<QQ")
 
 
@@ -84,13 +85,11 @@ def _forward(stream: IO[bytes], out: IO[str]) -> bool:
 
 def _read(channel: socket.socket, size: int) -> bytes:
     """So many bytes; fewer if the program has ended."""
-    data = bytearray()
-    while len(data) < size:
-        part = channel.recv(min(size - len(data), 1 << 20))
-        if not part:
-            break
-        data += part
-    return bytes(data)
+    parts: list[bytes] = []
+    while size and (part := channel.recv(min(size, MOST_AT_ONCE), socket.MSG_WAITALL)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
 
 
 def _answer(channel: socket.socket, runtime: Runtime) -> bool:
@@ -110,9 +109,11 @@ def _answer(channel: socket.socket, runtime: Runtime) -> bool:
             WRITE.pack(address, len(content)) + content for address, content in runtime.host_writes
         )
         runtime.host_writes.clear()
-        parts = (printed, answer.content, regions, writes)
-        head = ANSWER.pack(answer.error, answer.value, *map(len, parts))
-        channel.sendall(head + b"".join(parts))
+        sizes = map(len, (printed, answer.content, regions, writes))
+        head = ANSWER.pack(answer.error, answer.value, *sizes)
+        parts = (head + printed, answer.content, regions + writes)
+        for part in parts if answer.content else (b"".join(parts),):
+            channel.sendall(part)
     except ConnectionError:
         return False
     return True

@@ -36,7 +36,7 @@ class Answer(NamedTuple):
     """What a request gets: a number, and bytes."""
 
     value: int = 0
-    content: bytes = b""
+    content: bytes | memoryview = b""
     error: int = 0
 
 

@@ -8,11 +8,7 @@ import numpy as np
 from simt.ptx.arithmetic import TYPES
 from simt.ptx.native.emitter import FLOATS, LLVM, Emitter, NotNative, bits_of
 
-TINY = {
-    "f16": np.finfo(np.float16).tiny,
-    "f32": np.float32(np.finfo(np.float32).tiny),
-    "f64": np.finfo(np.float64).tiny,
-}
+TINY = {kind: np.finfo(TYPES[kind]).tiny for kind in ("f16", "f32", "f64")}
 NUMPY = {"ex2": "exp2", "lg2": "log2", "sin": "sin", "cos": "cos", "tanh": "tanh"}
 COMPARE = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
            "lo": "ult", "ls": "ule", "hi": "ugt", "hs": "uge"}  # fmt: skip
@@ -325,12 +321,12 @@ class Arithmetic(Emitter):
         small = kind == "f16" and name not in OF_HALVES
         if "NaN" in words:
             name = f"{name}.NaN"
-        if known - MODES - {"relu", "NaN"} or small or (modes and kind != "f32"):
+        if known - MODES - {"relu", "NaN"} or small or (modes and kind not in ("f32", "f64")):
             raise NotNative(f"{name} of {kind}")
         if "ftz" in words:
             values = [self.flushed(v, kind) for v in values]
         if modes:
-            result = self._directed(name, modes.pop(), values)
+            result = self._directed(name, modes.pop(), kind, values)
         elif name in OF_FLOATS:
             named = dict(zip("ab", values, strict=False))
             if name[:3] in ("min", "max"):  # -0 is less than 0
@@ -374,23 +370,31 @@ class Arithmetic(Emitter):
             value = self.calc(LLVM[kind], formula, x=value, **names)
         return value
 
-    def _directed(self, name: str, mode: str, values: list[str]) -> str:
-        """An operation of float32 that is not rounded to nearest."""
-        a, *rest = [self.op(f"fpext float {v} to double") for v in values]
-        if name in ("fma", "mad"):
-            exact = self._odd_sum(self.op(f"fmul double {a}, {rest[0]}"), rest[1])
-        elif name in ("add", "sub"):
-            b = self.op(f"fneg double {rest[0]}") if name == "sub" else rest[0]
-            exact = self._odd_sum(a, b)
-        elif name in ("mul", "div", "rcp"):
-            exact = self.calc(
-                "double", OF_FLOATS[name], **dict(zip("ab", [a, *rest], strict=False))
-            )
+    def _directed(self, name: str, mode: str, kind: str, values: list[str]) -> str:
+        """An operation of float32 or float64 that is not rounded to nearest."""
+        single = kind == "f32"  # no float64 of one operation is a float32 unless it is exact
+        if single:
+            values = [self.op(f"fpext float {v} to double") for v in values]
+        a, b, *c = values if len(values) > 1 else ("1.0", *values)
+        if name in ("add", "sub"):
+            b = self.op(f"fneg double {b}") if name == "sub" else b
+            near = self._odd_sum(a, b) if single else self.op(f"fadd double {a}, {b}")
+            small, big = self._by_size(a, b)
+            error = self.calc("double", "small - (near - big)", small=small, big=big, near=near)
+        elif name == "mul":
+            near = self.op(f"fmul double {a}, {b}")
+            error = self.op(f"fneg double {self._left(near, a, b)}")
+        elif name in ("div", "rcp"):
+            near, sign = self.op(f"fdiv double {a}, {b}"), self.call("copysign", "double", "1.0", b)
+            error = self.op(f"fmul double {sign}, {self._left(a, near, b)}")
         elif name == "sqrt":
-            exact = self.call("sqrt", "double", a)
+            near = self.call("sqrt", "double", b)
+            error = self._left(b, near, near)
+        elif name in ("fma", "mad") and single:
+            near = error = self._odd_sum(self.op(f"fmul double {a}, {b}"), c[0])
         else:
-            raise NotNative(f"{name}.{mode}")
-        return self.rounded(exact, mode)
+            raise NotNative(f"{name}.{mode}.{kind}")
+        return self.rounded(near, mode) if single else self._to_the_side(near, error, mode, kind)
 
     def _odd_sum(self, p: str, c: str) -> str:
         """As `simt.ptx.arithmetic.odd_sum`."""
@@ -409,29 +413,45 @@ class Arithmetic(Emitter):
         )
         return self.op(f"bitcast i64 {moved} to double")
 
+    def _by_size(self, x: str, y: str) -> tuple[str, str]:
+        sizes = [self.call("fabs", "double", v) for v in (x, y)]
+        less = self.op(f"fcmp olt double {sizes[0]}, {sizes[1]}")
+        return self.select(less, "double", x, y), self.select(less, "double", y, x)
+
+    def _left(self, c: str, x: str, y: str) -> str:
+        """A number of the sign of c - x * y, where c, x or y is rounded so that it is near 0."""
+        size, up = self.call("fabs", "double", c), constant(2.0**600, "f64")
+        tiny = self.op(f"fcmp olt double {size}, {constant(2.0**-900, 'f64')}")
+        zero, (x, y) = self.op(f"fcmp oeq double {c}, 0.0"), self._by_size(x, y)
+        c, x, y = (
+            self.op(f"fmul double {v}, {self.select(where, 'double', up, '1.0')}")
+            for v, where in ((c, tiny), (x, tiny), (y, zero))
+        )
+        return self.call("fma", "double", self.op(f"fneg double {x}"), y, c)
+
     def rounded(self, value: str, mode: str) -> str:
         """float64 to float32: down ("rm"), up ("rp") or to zero ("rz")."""
         near = self.op(f"fptrunc double {value} to float")
-        back = self.op(f"fpext float {near} to double")
-        results = {}
-        for side, test in (("rm", "back > x"), ("rp", "back < x")):
-            wrong = self.calc("double", test, back=back, x=value)
-            results[side] = self.select(wrong, "float", self._next(near, down=side == "rm"), near)
-        if mode == "rz":
-            plus = self.calc("double", "x > 0.0", x=value)
-            return self.select(plus, "float", results["rm"], results["rp"])
-        return results[mode]
+        error = self.op(f"fsub double {value}, {self.op(f'fpext float {near} to double')}")
+        return self._to_the_side(near, error, mode, "f32")
 
-    def _next(self, value: str, *, down: bool) -> str:
-        """The next float32 below or above one that is no NaN."""
-        bits, zero = (
-            self.op(f"bitcast float {value} to i32"),
-            self.calc("float", "x == 0.0", x=value),
-        )
-        smaller = f"bits {'<' if down else '>='} {1 << 31}"  # in size
-        least = 0x80000001 if down else 1
+    def _to_the_side(self, near: str, error: str, mode: str, kind: str) -> str:
+        """The float to that side of an exact value which is `error` above the nearest float."""
+        t, sides = LLVM[kind], [self._next(near, kind, down=down) for down in (True, False)]
+        down, up = (self.op(f"fcmp {test} {t} {near}, 0.0") for test in ("ogt", "olt"))
+        down, up = {"rm": ("true", "false"), "rp": ("false", "true")}.get(mode, (down, up))
+        below, above = (self.op(f"fcmp {test} double {error}, 0.0") for test in ("olt", "ogt"))
+        lower = self.select(self.op(f"and i1 {down}, {below}"), t, sides[0], near)
+        return self.select(self.op(f"and i1 {up}, {above}"), t, sides[1], lower)
+
+    def _next(self, value: str, kind: str, *, down: bool) -> str:
+        """The next float below or above one that is no NaN."""
+        t, n = LLVM[kind], bits_of(kind)
+        bits, zero = self.op(f"bitcast {t} {value} to i{n}"), self.calc(t, "x == 0.0", x=value)
+        smaller = f"bits {'<' if down else '>='} {1 << n - 1}"  # in size
+        least = (1 << n - 1) + 1 if down else 1
         formula = f"{least} if zero else bits - 1 if {smaller} else bits + 1"
-        return self.op(f"bitcast i32 {self.calc('i32', formula, zero=zero, bits=bits)} to float")
+        return self.op(f"bitcast i{n} {self.calc(f'i{n}', formula, zero=zero, bits=bits)} to {t}")
 
     # --- comparisons and conversions
 

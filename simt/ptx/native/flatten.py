@@ -93,8 +93,8 @@ def flattened(program: PtxProgram) -> Flat:
     flat = Flat()
     copies = _Copies(program, flat)
     copies.add(program.function, "", {}, ())
-    variables = {at.split("$$")[0] for at in copies.given}
-    if any(at.split("$$")[0] in variables for at in copies.taken - copies.given):
+    variables = {at.rsplit("$$", 2)[0] for at in copies.given}
+    if any(at.rsplit("$$", 2)[0] in variables for at in copies.taken - copies.given):
         raise NotNative("a parameter of which a function reads parts")
     _gather(flat)
     return flat
@@ -188,7 +188,7 @@ class _Copies:
             flat.code += [YIELD] if at in turns or shared else []
             if i.op[0] == "call":
                 self._call(i, mark, handed, (*inside, function.name))
-            elif i.op[0] in ("ld", "st") and "param" in i.op:
+            elif i.op[0] in ("ld", "st") and "param" in i.op and "[%" not in i.operands[1]:
                 self._pass(i, mark, handed)
             elif i.op[0] == "ret" and mark:
                 flat.code.append(replace(i, op=("bra",), operands=(f"end{mark}",)))
@@ -229,13 +229,14 @@ class _Copies:
         flat, by_address = self._flat, name in self._flat.widths
         if by_address:
             callees = [f for f in self._addressed if len(f.params) == len(arguments)]
-        elif name in self._functions:
+            callees = [f for f in callees if f.name not in inside]
+        elif name in self._functions and name not in inside:
             callees = [self._functions[name]]
         elif name == "vprintf":
             values = tuple(self._last.get(f"{a}{mark}$$0$$64", "") for a in arguments)
             flat.code.append(replace(i, op=("print",), operands=values))
             return
-        else:  # of the system, such as malloc
+        else:  # of the system, such as malloc, or a function that calls itself
             flat.code.append(replace(FAULT, guard=i.guard, negated=i.negated, line=i.line))
             return
         if i.guard:
@@ -247,8 +248,6 @@ class _Copies:
             return handed.get(variable, variable + mark)
 
         for callee in callees:
-            if callee.name in inside:
-                raise NotNative("a device function calls itself")
             self._count += 1
             on = f"other$${self._count}"
             if by_address:

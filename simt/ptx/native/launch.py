@@ -89,7 +89,9 @@ def launch_native(
     if status:
         _put_back(saved)
         if status == FAULTS["trap"]:
-            _leave(program, "its threads allocate memory, launch, print much or own text, or trap")
+            _leave(
+                program, "its threads allocate, launch, recurse, print much or own text, or trap"
+            )
         return None
     if noted:  # of the same numbers once
         told = native.setdefault("told", [])
@@ -190,12 +192,15 @@ class _Common:
 
     def __init__(self, program: PtxProgram, kernel: Kernel, values: tuple[Any, ...]) -> None:
         self.memory = memory = program.launch_memory(values)
-        content = program.parameters(values)
+        content, symbols = program.parameters(values), {**program.memory.allocations}
+        every = {a.address: a for table in memory.tables.values() for a in table.values()}
         self.params = np.zeros(kernel.parameter_bytes + 16, np.uint8)
         for name, start in kernel.parameters.items():
-            raw = content[name]
-            self.params[start : start + len(raw)] = np.frombuffer(raw, np.uint8)
-        every = {a.address: a for table in memory.tables.values() for a in table.values()}
+            part = self.params[start : start + len(content[name])]
+            part[:] = np.frombuffer(content[name], np.uint8)
+            if ("symbol", name) in kernel.slots:
+                symbols[name] = Allocation("const", part)
+                every[symbols[name].address] = symbols[name]
         self.grid = 0
         if kernel.together:
             word = Allocation("global", np.zeros(16, np.uint8))
@@ -206,11 +211,11 @@ class _Common:
         slots, addresses, self.fixed = [(0, 0, 0)], [0], False
         for root in kernel.slots:
             if root[0] == "symbol":
-                pointer = program.memory.allocations[root[1]].address
+                pointer = symbols[root[1]].address
             else:
                 pointer = int.from_bytes(content[root[1]][int(root[2]) :][:8], "little")
-            found = [t[pointer >> 40] for t in memory.tables.values() if pointer >> 40 in t]
-            address, size, free, data = _row(found[0]) if found else (pointer, 0, 1, 0)
+            found = every.get(pointer >> 40 << 40)
+            address, size, free, data = _row(found) if found else (pointer, 0, 1, 0)
             self.fixed |= root in kernel.written and not free
             slots.append((pointer - address, size, data))
             addresses.append(pointer)

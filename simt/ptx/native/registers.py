@@ -27,8 +27,10 @@ class Registers:
     symbols: set[str]
     homes: dict[str, str] = field(default_factory=dict)  # the type as which each is kept
     anew: dict[str, Instruction] = field(default_factory=dict)  # computed where a thread begins
-    saved: dict[int, list[str]] = field(default_factory=dict)  # at each point
-    kept: set[str] = field(default_factory=set)  # have a place for a thread that waits
+    # what a thread keeps at each point, and what it takes up again there
+    stored: dict[int, list[str]] = field(default_factory=dict)
+    loaded: dict[int, list[str]] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)  # all of those
     roots: dict[str, set[Root]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -78,7 +80,7 @@ class Registers:
 
     def _plain(self, i: Instruction) -> bool:
         if i.op[0] == "ld":
-            return "param" in i.op and "<" not in i.operands[0]
+            return "param" in i.op and "<" not in i.operands[0] and "%" not in i.operands[1]
         sources = " ".join(i.operands)
         return i.op[0] in PURE and "<" not in sources and "|" not in sources and "cc" not in i.op
 
@@ -103,27 +105,45 @@ class Registers:
             return
         kept = [n for n in self.homes if n not in self.anew]
         bit = {name: 1 << k for k, name in enumerate(kept)}
-        uses = [sum({bit.get(n, 0) for n in used}) for used in self._read]
-        kills = [
-            0 if i.guard else sum({bit.get(n, 0) for n in written})
-            for i, written in zip(code, self._defined, strict=True)
-        ]
-        live, changed = [0] * (len(code) + 1), True
+        uses, writes = (
+            [sum({bit.get(n, 0) for n in some}) for some in several]
+            for several in (self._read, self._defined)
+        )
+        kills = [0 if i.guard else w for i, w in zip(code, writes, strict=True)]
         follow = [self.after(k) for k in range(len(code))]
+        all_wait = {k for k in points if not code[k].guard}
+        warp = {k for k in points if for_its_warp(code[k])}  # they work where registers are kept
+        stored: dict[int, int] = {}
 
-        def later(at: int) -> int:
-            return reduce(or_, (live[k] for k in follow[at]), 0)
+        def needed(sure: set[int]) -> list[int]:
+            """What each instruction or a later one reads or stores, up to those points."""
+            found, changed = [0] * (len(code) + 1), True
+            while changed:
+                changed = False
+                for at in range(len(code) - 1, -1, -1):
+                    later = 0 if at in sure else reduce(or_, (found[k] for k in follow[at]), 0)
+                    read = 0 if sure and at in warp else uses[at]
+                    now = read | stored.get(at, 0) | (later & ~kills[at])
+                    found[at], changed = now, changed or now != found[at]
+            return found
 
+        new, changed = [0] * (len(code) + 1), True  # what may have changed since the last point
         while changed:
             changed = False
-            for at in range(len(code) - 1, -1, -1):
-                now = uses[at] | (later(at) & ~kills[at])
-                live[at], changed = now, changed or now != live[at]
+            for at, after in enumerate(follow):
+                out = (0 if at in warp else writes[at]) | (0 if at in all_wait else new[at])
+                for k in after:
+                    new[k], changed = new[k] | out, changed or bool(out & ~new[k])
+        live = needed(set())
+        stored |= {at: live[at] & new[at] for at in points}
+        near = needed(all_wait)
         for at in points:
-            some = live[at] | (later(at) if for_its_warp(code[at]) else 0)
-            self.saved[at] = [n for n in kept if some & bit[n]]
-            made = self._defined[at] if for_its_warp(code[at]) else ()
-            self.kept |= {*self.saved[at], *made}
+            more = reduce(or_, (near[k] for k in follow[at]), 0)
+            more = more if at in warp else uses[at] | (more & ~kills[at])
+            self.stored[at] = [n for n in kept if stored[at] & bit[n]]
+            self.loaded[at] = [n for n in kept if more & bit[n]]
+            mine = (*self._defined[at], *self._read[at]) if at in warp else ()
+            self.kept |= {*self.stored[at], *self.loaded[at], *mine}
 
     # --- addresses
 
@@ -146,7 +166,7 @@ class Registers:
     def _origins(self, i: Instruction) -> set[Root]:
         wide = i.op[-1][1:] == "64"
         if i.op[0] == "ld":
-            if "param" not in i.op or not wide:
+            if "param" not in i.op or "%" in i.operands[1] or not wide:
                 return {UNKNOWN} if wide else set()
             name, _, offset = i.operands[1].strip("[]").partition("+")
             return {("param", name, offset or "0")}

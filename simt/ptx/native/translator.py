@@ -60,7 +60,10 @@ class Translator(TensorCores, Mbarriers):
         self.block, self.threads = block, math.prod(block)
         self.flat = flattened(program)
         self.arrays = {array.name: (n, array) for n, array in program.own_arrays}
-        symbols = {*self.arrays, *program.memory.allocations}
+        self.parameters, self.parameter_bytes = _laid_out(
+            [(p.name, aligned(p.size)) for p in program.function.params]
+        )
+        symbols = {*self.arrays, *program.memory.allocations, *self.parameters}
         symbols |= {a.name for a in program.module.arrays.values() if program.symbol(a.name)}
         self.known = Registers(self.flat, symbols)
         self.points = [k for k, i in enumerate(self.flat.code) if is_point(i)]
@@ -75,9 +78,6 @@ class Translator(TensorCores, Mbarriers):
         for space in ("shared", "local"):
             own = [(a.name, aligned(a.size)) for _, a in program.own_arrays if a.space == space]
             self.offsets[space], self.sizes[space] = _laid_out(own)
-        self.parameters, self.parameter_bytes = _laid_out(
-            [(p.name, aligned(p.size)) for p in program.function.params]
-        )
         widths = self.flat.widths  # a register lies in `state` while its thread waits
         saved = sorted(self.known.kept, key=lambda n: (-widths[n], n))
         self.state, size = _laid_out([(n, max(widths[n] // 8, 1)) for n in saved])
@@ -129,9 +129,9 @@ class Translator(TensorCores, Mbarriers):
 
     def _symbol(self, name: str) -> str | None:
         address = self.program.symbol(name)
-        if address is None or name in self.arrays or address < 1 << 39:
-            return None if address is None else str(address)
-        return self._address(("symbol", name))
+        if name in self.parameters or ((address or 0) >= 1 << 39 and name not in self.arrays):
+            return self._address(("symbol", name))
+        return None if address is None else str(address)
 
     def _address(self, root: Root) -> str:
         """The address that a pointer is, to the kernel."""
@@ -212,7 +212,9 @@ class Translator(TensorCores, Mbarriers):
         root: Root = next(iter(roots)) if len(roots) == 1 else UNKNOWN
         if root[0] == "symbol" and root[1] in self.arrays:
             return self._private(space, address, root[1], size)
-        if root[0] == "symbol" and root[1] not in self.program.memory.allocations:
+        if root[0] == "symbol" and root[1] not in {
+            *self.program.memory.allocations, *self.parameters
+        }:  # fmt: skip
             root = UNKNOWN
         if space in ("shared", "local"):
             which = "0" if space == "shared" else "1"
@@ -287,7 +289,7 @@ class Translator(TensorCores, Mbarriers):
         bad = self.outside(offset, self.limit(whole, str(size)), str(size))
         self.branch(bad, seek, near, rare=True)
         self.label(seek)
-        generic = "true" if space == "generic" else "false"
+        generic = "true" if space in ("generic", "param") else "false"
         found = self.op(
             f"call ptr @find(ptr %frame, ptr {row}, i64 {address}, i64 {size}, "
             f"i64 {2 if writes else 1}, i1 {generic}, ptr %shared, ptr %local)"
@@ -312,7 +314,7 @@ class Translator(TensorCores, Mbarriers):
 
     def _do_ld(self, i: Instruction) -> None:
         kind, registers = i.op[-1], names(i.operands[0])
-        if space_of(i) == "param":
+        if space_of(i) == "param" and "%" not in i.operands[1]:
             match = re.fullmatch(r"\[([\w$]+)(?:\+(\d+))?\]", i.operands[1])
             if match is None or match[1] not in self.parameters:
                 raise NotNative(f"the address {i.operands[1]}")
@@ -524,8 +526,6 @@ class Translator(TensorCores, Mbarriers):
         space, value = space_of(i), self.read(i.operands[1], "u64")
         if space in ("shared", "local"):
             value = self.op(f"{'sub' if 'to' in i.op else 'add'} i64 {value}, {WINDOWS[space]}")
-        elif space == "param":
-            raise NotNative(i.name)
         self.write(i.operands[0], value, "u64")
 
     def _do_cvt(self, i: Instruction) -> None:
@@ -628,7 +628,7 @@ class Translator(TensorCores, Mbarriers):
 
     def _move(self, at: int, *, keep: bool) -> None:
         """Registers of a thread that waits to where those of all threads are, and back."""
-        for name in self.known.saved[at]:
+        for name in (self.known.stored if keep else self.known.loaded)[at]:
             kind = LLVM[self.known.homes[name]]
             kept = self.kept(name)
             of, to = (f'%"{name}$"', kept) if keep else (kept, f'%"{name}$"')
@@ -667,7 +667,7 @@ class Translator(TensorCores, Mbarriers):
                 self.update(self.said("true"), "x + more", more=value)
                 self.update(self.said("all"), "x + 1")
             return
-        if for_its_warp(i) and self.threads % 32:
+        if for_its_warp(i) and (i.guard or self.threads % 32):
             raise NotNative("a part of a warp")
         self._leave_word("masks", self._mask(i), "i32")
         if name in ("shfl", "match", "redux"):

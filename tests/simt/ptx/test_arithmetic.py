@@ -121,6 +121,9 @@ def test_operations_round_to_the_side_that_they_name(
         assert got <= value < next_above if down else next_below < value <= got, name
     root = Fraction(float(compute(("sqrt", mode, kind), [np.abs(x)])[0, 0]))
     assert root**2 >= abs(e) if mode == "rp" else root**2 <= abs(e)
+    with np.errstate(over="ignore"):
+        product = compute(("mul", mode, kind), [np.array([[np.finfo(dtype).max]], dtype)] * 2)
+    assert np.isinf(product) == (mode == "rp")
 
 
 @given(st.integers(-(2**31), 2**31 - 1), st.integers(-(2**31), 2**31 - 1))

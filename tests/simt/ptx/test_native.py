@@ -1,5 +1,7 @@
 """Machine code of PTX leaves the bits that the executor leaves, and hands over what is wrong."""
 
+import itertools
+import random
 from functools import partial
 from typing import Any
 
@@ -121,6 +123,20 @@ def test_a_launch_that_traps_is_the_executors() -> None:
     assert "trap" in kernel.program.native["left"]
 
 
+@pytest.mark.parametrize("call", ["sum(n - 1)", "again(n - 1)"])
+def test_a_function_may_be_one_that_could_call_itself(call: str) -> None:
+    again = cpp(f"""typedef int (*Sum)(int);
+    __device__ __noinline__ int sum(int n);
+    __device__ Sum again = sum;
+    __device__ __noinline__ int sum(int n) {{ return n < 2 ? n : n + {call}; }}
+    __global__ void k(int* a) {{ a[threadIdx.x] = sum(a[threadIdx.x]); }}""")["k"]
+    few, many = np.arange(-1, 2, dtype=np.int32), np.arange(9, dtype=np.int32)
+    assert "left" not in unchecked(again, (1, 3), few)
+    assert "recurse" in unchecked(again, (1, 9), many)["left"]
+    assert few.tolist() == [-1, 0, 1]
+    assert many.tolist() == [n * (n + 1) // 2 for n in range(9)]
+
+
 BY_ADDRESS = """
 typedef float (*Step)(float);
 __device__ __noinline__ float square(float x) { return x * x; }
@@ -237,31 +253,37 @@ def test_blocks_on_several_cores_count_together() -> None:
     assert most[0] == int((np.arange(1 << 18) ^ 0x155).max())
 
 
-def test_pairs_of_halves_are_compared() -> None:
-    source = """
-    #include <cuda_fp16.h>
-    #include <cuda_bf16.h>
-    __global__ void compare(const __half2* a, const __half2* b, __half2* flags, unsigned* masks,
-                            const __nv_bfloat16* c, const __nv_bfloat16* d, int* less) {
-        int i = threadIdx.x;
-        flags[i] = __hgt2(a[i], b[i]);
-        masks[i] = __hleu2_mask(a[i], b[i]);
-        less[i] = c[i] < d[i];
-    }
-    """
-    rng = np.random.default_rng(4)
-    a, b = rng.integers(-2, 3, (2, 64)).astype(np.float16)
-    a[::7] = np.nan
-    c, d = (x.astype(np.float32).view(np.uint16)[1::2].copy() for x in (a, b))
-    flags, masks, less = np.zeros(64, np.float16), np.zeros(32, np.uint32), np.zeros(64, np.int32)
-    native = unchecked(
-        cpp(source)["compare"], (1, 32), a.view(np.uint32), b.view(np.uint32),
-        flags.view(np.uint32), masks, c, d, less,
-    )  # fmt: skip
-    assert "left" not in native, native
-    assert (flags == (a > b)).all()
-    assert (masks.view(np.uint16) == np.where(a > b, 0, 0xFFFF)).all()
-    assert (less[:32] == (a < b)[:32]).all()
+def mixed(rng: random.Random, depth: int = 0) -> str:
+    """Statements in which the threads of a block meet, and go apart in between."""
+    lines = []
+    for _ in range(rng.randint(3, 6)):
+        a, b, c = (f"v{rng.randrange(6)}" for _ in range(3))
+        inner = mixed(rng, depth + 1) if depth < 3 and rng.random() < 0.4 else ""
+        simple = (
+            f"{a} = {b} * 3 + {c};", f"{a} += __ballot_sync(~0u, {b} & 1);", "__syncthreads();",
+            f"if ({b} & {1 << rng.randrange(5)}) {a} ^= {c}; else if ({c} & 2) {b} += 7;",
+            f"{a} = __shfl_xor_sync(~0u, {b}, {rng.randrange(32)});",
+        )  # fmt: skip
+        around = (
+            "\n#pragma unroll 1\nfor (int i = 0; i < 3; ++i)",
+            f"if (n & {rng.choice((1, 2, 4))})",
+        )
+        lines.append(f"{rng.choice(around)} {{ {inner} }}" if inner else rng.choice(simple))
+    return " ".join(lines)
+
+
+def test_threads_that_wait_keep_what_they_have_changed() -> None:
+    init = "".join(f"unsigned v{j} = a[t] * {2 * j + 1} + {j}; " for j in range(6))
+    module = cpp("".join(
+        f"__global__ void k{k}(unsigned* a, int n) {{ int t = threadIdx.x; {init}"
+        f"{mixed(random.Random(k))} a[t] = v0 ^ 3 * v1 ^ 5 * v2 ^ 7 * v3 ^ 9 * v4 ^ 11 * v5; }}\n"
+        for k in range(12)
+    ))  # fmt: skip
+    for k, n in itertools.product(range(12), (1, 6)):
+        mine, its = (np.random.default_rng(k).integers(0, 99, 64).astype("u4") for _ in range(2))
+        assert "left" not in unchecked(module[f"k{k}"], (1, 64), mine, n)
+        module[f"k{k}"][1, 64](its, n)
+        assert (mine == its).all(), k
 
 
 def test_after_a_mistake_memory_is_as_the_executor_leaves_it() -> None:

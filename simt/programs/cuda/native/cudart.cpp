@@ -67,17 +67,23 @@ void put(const void* data, size_t size) {
     }
 }
 
-void get(void* data, size_t size) {
-    for (char* at = (char*)data; size > 0;) {
-        ssize_t done = read(channel, at, size);
+// How many bytes have come; fewer if there is no memory for more.
+size_t get(void* data, size_t size) {
+    size_t left = size;
+    for (char* at = (char*)data; left > 0;) {
+        ssize_t done = read(channel, at, left);
         if (done < 0 && errno == EINTR) continue;
+        if (done < 0 && errno == EFAULT) break;
         if (done <= 0) lost();
         at += done;
-        size -= (size_t)done;
+        left -= (size_t)done;
     }
+    return size - left;
 }
 
-Answer exchange(Request& request, const void* data, std::vector<char>* result) {
+// `into` is where the content of the answer goes, if not to `result`.
+Answer exchange(Request& request, const void* data, std::vector<char>* result,
+                void* into = nullptr) {
     if (channel < 0) {
         fputs("a process that was forked cannot use the device, which is its parent's: give each "
               "process a run of its own\n", stderr);
@@ -93,11 +99,9 @@ Answer exchange(Request& request, const void* data, std::vector<char>* result) {
         get(text.data(), text.size());
         fwrite(text.data(), 1, text.size(), stdout);
     }
-    if (answer.size) {
-        std::vector<char> content(answer.size);
-        get(content.data(), content.size());
-        if (result) result->swap(content);
-    }
+    size_t came = into ? get(into, answer.size) : 0;
+    std::vector<char> content(answer.size - came);
+    get(content.data(), content.size());
     for (uint64_t k = 0; k < answer.regions / sizeof(Region); ++k) {
         Region region;
         get(&region, sizeof region);
@@ -105,8 +109,10 @@ Answer exchange(Request& request, const void* data, std::vector<char>* result) {
     }
     for (uint64_t at[2], left = answer.writes; left; left -= sizeof at + at[1]) {
         get(at, sizeof at);
-        get((void*)at[0], at[1]);
+        if (get((void*)at[0], at[1]) < at[1]) lost();
     }
+    if (into && !content.empty()) memcpy((char*)into + came, content.data(), content.size());
+    if (result) result->swap(content);
     return answer;
 }
 
@@ -147,6 +153,7 @@ thread_local Recording* recording = nullptr;
 struct Ask {
     Request request = {};
     const void* data = nullptr;
+    void* into = nullptr;
     std::vector<char> result;
 
     Ask(const char* name, uint64_t a = 0, uint64_t b = 0, uint64_t c = 0, uint64_t d = 0,
@@ -163,7 +170,7 @@ struct Ask {
         return *this;
     }
     Answer operator()() {
-        if (!recording) return exchange(request, data, &result);
+        if (!recording) return exchange(request, data, &result, into);
         std::vector<char> all;
         auto put_in = [&](const void* from, size_t size) {
             all.insert(all.end(), (const char*)from, (const char*)from + size);
@@ -246,8 +253,8 @@ __attribute__((constructor(101))) void begin() {
 cudaError_t copy(void* to, const void* from, size_t size, int kind, cudaStream_t stream,
                  bool later) {
     Ask ask("memcpy", (uint64_t)to, (uint64_t)from, size, (uint64_t)kind, (uint64_t)stream, later);
+    ask.into = to;
     Answer answer = ask();
-    if (!ask.result.empty()) memcpy(to, ask.result.data(), ask.result.size());
     if (answer.value == 2) memmove(to, from, size);  // both are the host's own
     if (answer.value != 1) return (cudaError_t)answer.error;
     return Ask("memcpy", (uint64_t)to, (uint64_t)from, size, (uint64_t)kind, (uint64_t)stream,
