@@ -4,9 +4,12 @@ How a coordinate becomes texels and weights is what "Texture Fetching" in NVIDIA
 Programming Guide says; the weights of a linear filter have 8 bits of fraction.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import product
+from math import prod
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -56,16 +59,18 @@ class Texture:
         One place, or the two that a linear filter weighs (`smooth`).
         """
         count, mode = self.texels.shape[k], self.modes[k]
-        x = np.nan_to_num(x.astype(np.float32))
+        x = x.astype(np.float32)
+        x = np.clip(np.where(x == x, x, np.float32(0)), np.float32(-FAR), np.float32(FAR))
         if self.normalized:
             if mode in (WRAP, MIRROR):
                 whole = np.floor(x)
                 x = x - whole
-                x = np.where(whole % 2 != 0, 1 - x, x) if mode == MIRROR else x
-            x = x * np.float32(count)
+                if mode == MIRROR:
+                    x = np.where(np.floor(whole / 2) * 2 != whole, 1 - x, x)
+            x = x * count
         elif mode in (WRAP, MIRROR):
             mode = CLAMP
-        x = np.clip(x.astype(np.float64), -FAR, FAR) - (0.5 if smooth else 0)
+        x = x.astype(np.float64) - (0.5 if smooth else 0.0)
         first = np.floor(x)
         places = [(first, 1.0)]
         if smooth:
@@ -75,7 +80,8 @@ class Texture:
         for place, weight in places:
             number = place.astype(np.int64)
             inside = (number >= 0) & (number < count) if mode == BORDER else True
-            number = number % count if mode == WRAP else np.clip(number, 0, count - 1)
+            wraps = mode == WRAP
+            number = (number + count) % count if wraps else np.clip(number, 0, count - 1)
             result.append((number, weight, inside))
         return result
 
@@ -99,11 +105,68 @@ def cube_face(x: Lanes, y: Lanes, z: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     along_x, along_y = (ax >= ay) & (ax >= az), ay >= az
     m = np.where(along_x, x, np.where(along_y, y, z))
     negative = m < 0
-    face = np.where(along_x, 0, np.where(along_y, 2, 4)) + negative
-    s = np.select([face == 0, face == 1, face == 5], [-z, z, -x], x)
-    t = np.select([face == 2, face == 3], [z, -z], -y)
-    size = np.where(m == 0, 1, abs(m))
+    s = np.where(along_x, np.where(negative, z, -z), np.where(along_y | ~negative, x, -x))
+    t = np.where(along_x | ~along_y, -y, np.where(negative, -z, z))
+    face = np.where(along_x, 0, np.where(along_y, 2, 4)) + np.where(negative, 1, 0)
+    size = np.where(m == 0, 1.0, abs(m))
     return face, (s / size + 1) / 2, (t / size + 1) / 2
+
+
+def sampled(
+    texture: Texture, geometry: str, layer: Lanes, where: tuple[Lanes, ...], gather: int | None,
+    texels: Callable[[Texture, list[Lanes], Lanes], list[Lanes]],
+) -> list[Lanes]:  # fmt: skip
+    """The four channels that a texture has at coordinates.
+
+    With `gather`, one channel of the four texels that a linear filter would weigh. `texels` gives
+    the channels of texels by their numbers along x, y, z; the border's where they are not inside.
+    """
+    width, _, depth = texture.texels.shape
+    if where[0].dtype.kind != "f":  # tex1Dfetch, which gives 0 where there is no texel
+        texture = replace(texture, border=(0.0, 0.0, 0.0, 0.0))
+        number = where[0].astype(np.int64)
+        inside = (number >= 0) & (number < width)
+        return texels(texture, [np.clip(number, 0, width - 1)], inside)
+    slices: list[Lanes] = []
+    if geometry in ("cube", "acube"):
+        face, *where2 = cube_face(*(x.astype(np.float64) for x in where))
+        slices, where = [face], tuple(where2)
+        texture = replace(texture, normalized=True, modes=(CLAMP, CLAMP, CLAMP))
+    if layer is not None:
+        last = depth // (6 if slices else 1) - 1
+        number = np.clip(layer.astype(np.int64), 0, last)
+        slices = [number * 6 + slices[0] if slices else number]
+    smooth = texture.filtered or gather is not None
+    axes = [texture.axis(k, x, smooth=smooth) for k, x in enumerate(where)]
+    between = [np.int64(0)] * (2 - len(axes)) if slices else []
+    corners = []
+    for corner in product(*axes):
+        numbers, weights, inside = zip(*corner, strict=True)
+        held = [condition for condition in inside if condition is not True]
+        within = reduce(and_, held) if held else True
+        corners.append((texels(texture, [*numbers, *between, *slices], within), prod(weights)))
+    if gather is not None:
+        return [corners[2 * x + y][0][gather] for x, y in GATHERED]
+    if not smooth:
+        return corners[0][0]
+    return [sum(w * v[k] for v, w in corners).astype(np.float32) for k in range(4)]
+
+
+def in_surface(
+    texels: Texels, layer: Lanes, where: tuple[Lanes, ...], size: int
+) -> tuple[list[Lanes], Lanes, Lanes]:
+    """Coordinates in a surface, the bytes from its first texel there, whether that is outside."""
+    coordinates = [x.astype(np.int64) for x in where]
+    if layer is not None:
+        coordinates += [np.zeros((1, 1), np.int64)] * (2 - len(where))
+        coordinates.append(layer.astype(np.int64))
+    width, height, depth = texels.shape
+    last = (width * texels.pitches[0] - size, height - 1, depth - 1)
+    bytes_, outside = np.zeros((1, 1), np.int64), np.zeros((1, 1), bool)
+    for x, step, end in zip(coordinates, (1, *texels.pitches[1:]), last, strict=False):
+        outside = outside | (x < 0) | (x > end)
+        bytes_ = bytes_ + np.clip(x, 0, np.maximum(end, 0)) * step
+    return coordinates, bytes_, outside
 
 
 class TextureAccess(MemoryAccess):
@@ -127,105 +190,69 @@ class TextureAccess(MemoryAccess):
         finally:
             self.mask = before
 
-    def _merged(self, result: Lanes, part: Lanes, here: Any) -> Lanes:
-        if result is None or here is None:
-            return part
-        return np.where(np.asarray(here)[..., None], part, result)
+    def _merged(self, result: list[Lanes], parts: list[Lanes], here: Any) -> list[Lanes]:
+        if not result or here is None:
+            return parts
+        return [np.where(here, p, r) for p, r in zip(parts, result, strict=True)]
 
     # --- textures
 
     def fetch(
         self, geometry: str, objects: Lanes, layer: Lanes, where: tuple[Lanes, ...],
         dtype: np.dtype[Any], gather: int | None = None,
-    ) -> Lanes:  # fmt: skip
-        """`tex`: the four channels at coordinates, along a last axis.
+    ) -> list[Lanes]:  # fmt: skip
+        """`tex`: the four channels at coordinates.
 
         With `gather`, `tld4`: one channel of the four texels that a linear filter would weigh.
         """
-        result = None
+        result: list[Lanes] = []
         for texture, here in self._by_object(objects, Texture, "texture object"):
-            part = self._sampled(texture, geometry, layer, where, gather)
-            result = self._merged(result, part.view(np.uint32), here)
-        if result is None:
-            return np.zeros((1, 1, 4), dtype)
-        return np.ascontiguousarray(result).view(dtype)
+            parts = sampled(texture, geometry, layer, where, gather, self._texels)
+            result = self._merged(result, [p.view(np.uint32) for p in parts], here)
+        return [part.view(dtype) for part in result] or [np.zeros((1, 1), dtype)] * 4
 
-    def _sampled(
-        self, texture: Texture, geometry: str, layer: Lanes, where: tuple[Lanes, ...],
-        gather: int | None,
-    ) -> Lanes:  # fmt: skip
-        texels = texture.texels
-        if where[0].dtype.kind != "f":  # tex1Dfetch, which gives 0 where there is no texel
-            texture = replace(texture, border=(0.0, 0.0, 0.0, 0.0))
-            number = where[0].astype(np.int64)
-            inside = (number >= 0) & (number < texels.shape[0])
-            return self._texels(texture, [np.clip(number, 0, texels.shape[0] - 1)], inside)
-        slices: list[Lanes] = []
-        if geometry in ("cube", "acube"):
-            face, *where2 = cube_face(*(x.astype(np.float64) for x in where))
-            slices, where = [face], tuple(where2)
-            texture = replace(texture, normalized=True, modes=(CLAMP, CLAMP, CLAMP))
-        if layer is not None:
-            last = texels.shape[2] // (6 if slices else 1) - 1
-            number = np.clip(layer.astype(np.int64), 0, last)
-            slices = [number * 6 + slices[0] if slices else number]
-        smooth = texture.filtered or gather is not None
-        axes = [texture.axis(k, x, smooth=smooth) for k, x in enumerate(where)]
-        between = [np.int64(0)] * (2 - len(axes)) if slices else []
-        corners = []
-        for corner in product(*axes):
-            numbers, weights, inside = zip(*corner, strict=True)
-            values = self._texels(texture, [*numbers, *between, *slices], _all(inside))
-            weight = np.prod(np.broadcast_arrays(*weights), axis=0) if smooth else 1.0
-            corners.append((values, weight))
-        if gather is not None:
-            parts = [corners[2 * x + y][0][..., gather] for x, y in GATHERED]
-            return np.stack(np.broadcast_arrays(*parts), axis=-1)
-        if not smooth:
-            return corners[0][0]
-        total: Lanes = sum(np.asarray(w)[..., None] * v for v, w in corners)
-        return total.astype(np.float32)
-
-    def _texels(self, texture: Texture, numbers: list[Lanes], inside: Lanes) -> Lanes:
+    def _texels(self, texture: Texture, numbers: list[Lanes], inside: Lanes) -> list[Lanes]:
         """The channels of texels by their numbers along x, y, z; the border's where outside."""
         texels, before = texture.texels, self.mask
         address = np.array([[texels.address]]) + sum(
             n * pitch for n, pitch in zip(numbers, texels.pitches, strict=False)
         )
         stored = np.dtype(f"{texels.kind}{texels.bits // 8}")
-        edge = np.array([[texture.border]]).astype(texture.dtype)
+        edge = list(np.array(texture.border).astype(texture.dtype).reshape(4, 1, 1))
         values = edge
         self.mask = before if inside is True else split(before, inside)[0]
         try:
             if self.mask is not EMPTY:
                 raw = self.rely(self.load("global", address, 0, stored, texels.channels))
                 raw = texture.values(raw if texels.channels > 1 else raw[..., None])
-                values = np.zeros((*raw.shape[:-1], 4), raw.dtype)
-                values[..., : texels.channels] = raw
+                nothing = [np.zeros((1, 1), raw.dtype)] * (4 - texels.channels)
+                values = [*np.moveaxis(raw, -1, 0), *nothing]
         finally:
             self.mask = before
-        return values if inside is True else np.where(np.asarray(inside)[..., None], values, edge)
+        if inside is True:
+            return values
+        return [np.where(inside, v, e) for v, e in zip(values, edge, strict=True)]
 
     # --- surfaces
 
     def read_surface(
         self, mode: str, geometry: str, objects: Lanes, layer: Lanes, where: tuple[Lanes, ...],
         dtype: np.dtype[Any], count: int,
-    ) -> Lanes:  # fmt: skip
-        """`suld.b`: numbers at x in bytes and y, z in texels; the parts along a last axis."""
-        result = None
+    ) -> list[Lanes]:  # fmt: skip
+        """`suld.b`: numbers at x in bytes and y, z in texels."""
+        result: list[Lanes] = []
         for texels, here in self._by_object(objects, Texels, "surface object"):
             size = dtype.itemsize * count
             address, outside = self._in_surface(texels, mode, layer, where, size, "reads")
-            before, part = self.mask, np.zeros((1, 1, count), dtype)
+            before, parts = self.mask, [np.zeros((1, 1), dtype)] * count
             self.mask = split(before, ~outside)[0]
             if self.mask is not EMPTY:
                 values = self.rely(self.load("global", address, 0, dtype, count))
-                part = values if count > 1 else values[..., None]
-                part = np.where(outside[..., None], dtype.type(0), part)
+                values = np.moveaxis(values, -1, 0) if count > 1 else [values]
+                parts = [np.where(outside, dtype.type(0), v) for v in values]
             self.mask = before
-            result = self._merged(result, part, here)
-        return np.zeros((1, 1, count), dtype) if result is None else result
+            result = self._merged(result, parts, here)
+        return result or [np.zeros((1, 1), dtype)] * count
 
     def write_surface(
         self, mode: str, geometry: str, objects: Lanes, layer: Lanes, where: tuple[Lanes, ...],
@@ -249,16 +276,8 @@ class TextureAccess(MemoryAccess):
         Raises:
             Stop: the mode is to trap there.
         """
-        coordinates = [x.astype(np.int64) for x in where]
-        if layer is not None:
-            coordinates += [np.zeros((1, 1), np.int64)] * (2 - len(where))
-            coordinates.append(layer.astype(np.int64))
-        steps = (1, *texels.pitches[1:])
-        last = (texels.shape[0] * texels.pitches[0] - size, *(n - 1 for n in texels.shape[1:]))
-        address, outside = np.array([[texels.address]]), np.zeros((1, 1), bool)
-        for x, step, end in zip(coordinates, steps, last, strict=False):
-            outside = outside | (x < 0) | (x > end)
-            address = address + np.clip(x, 0, max(end, 0)) * step
+        coordinates, further, outside = in_surface(texels, layer, where, size)
+        address = texels.address + further
         if mode == "clamp":
             return address, np.zeros((1, 1), bool)
         wrong = outside & (True if self.mask is None else self.mask)
@@ -284,12 +303,3 @@ class TextureAccess(MemoryAccess):
         self.pass_over(
             Finding("out-of-bounds", self.here(), message, who, texels.name, index, count=count)
         )
-
-
-def _all(conditions: tuple[Lanes, ...]) -> Lanes:
-    """Whether all hold; True itself if none of them is in question."""
-    result: Lanes = True
-    for condition in conditions:
-        if condition is not True:
-            result = condition if result is True else result & condition
-    return result

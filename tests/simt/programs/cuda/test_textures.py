@@ -2,13 +2,16 @@
 
 import math
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import simt
 from simt.programs.cuda.run import CudaProgram
 from simt.programs.launches import Launches
+from simt.ptx.native.launch import left_to_executor
 
 pytestmark = pytest.mark.usefixtures("_host_compiler")
 SOURCE = Path(__file__).parent / "textures.cu"
@@ -136,21 +139,24 @@ def test_a_fetch_gives_what_the_guide_s_formulas_give(case, program, tmp_path):
     name, _, pitched = geometry.partition(" ")
     numbers = (GEOMETRIES.index(name), width, height, depth, mode, smooth, floats, normalized)
     words = ["fetch", str(tmp_path / "in"), str(tmp_path / "out"), form]
-    launches = Launches(in_detail=False)
     words += [str(int(n)) for n in (*numbers, PLACES, pitched == "pitched")]
-    assert program.run(words, launches, captured=True) == 0
-    assert launches.sentences() == []
     values = texels.astype(float)
     if floats:
         values = np.maximum(values.astype("f4") / np.float32(np.iinfo(kind).max), -1).astype(float)
     expected = np.array([fetched(name, values, p, mode, smooth, normalized) for p in places])
     result_kind = "f4" if floats else kind
-    result = np.fromfile(tmp_path / "out", result_kind).reshape(PLACES, -1)
-    if smooth:
-        np.testing.assert_allclose(result, expected, rtol=2e-7, atol=1e-7)
-    else:
-        assert (result == expected.astype(result_kind)).all()
-    assert len(np.unique(result)) > 4
+    for engine in (nullcontext, simt.unchecked):
+        launches = Launches(in_detail=False)
+        with engine():
+            assert program.run(words, launches, captured=True) == 0
+        assert launches.sentences() == []
+        result = np.fromfile(tmp_path / "out", result_kind).reshape(PLACES, -1)
+        if smooth:
+            np.testing.assert_allclose(result, expected, rtol=2e-7, atol=1e-7)
+        else:
+            assert (result == expected.astype(result_kind)).all()
+        assert len(np.unique(result)) > 4
+    assert {"fetch", "gather"}.isdisjoint(left_to_executor)
 
 
 # --- surfaces, and what goes wrong
@@ -234,3 +240,6 @@ def test_surfaces_and_what_goes_wrong_with_them(name, program, capsys):
         number = next((n for n, text in enumerate(lines, 1) if mark and f"[{mark}]" in text), 0)
         place = f"textures.cu:{number}: " if mark else "textures.cu: "
         assert any(s.startswith(place) and words in s for s in said), (mark, said)
+    with simt.unchecked():
+        assert program.run([name], Launches(in_detail=False), captured=True) == 0
+    assert capsys.readouterr().out.splitlines() == printed
