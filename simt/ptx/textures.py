@@ -4,9 +4,9 @@ How a coordinate becomes texels and weights is what "Texture Fetching" in NVIDIA
 Programming Guide says; the weights of a linear filter have 8 bits of fraction.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
 from math import prod
 from operator import and_
@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from simt.core.findings import Finding
-from simt.core.masks import EMPTY, split
+from simt.core.masks import EMPTY
 from simt.ptx.memory import MemoryAccess
 
 Lanes = Any
 WRAP, CLAMP, MIRROR, BORDER = range(4)  # cudaTextureAddressMode
 FRACTION = 256  # parts of a texel that a weight tells apart
 FAR = float(1 << 40)  # beyond any texel
+NOTHING = (np.float32(0),) * 4
 GATHERED = ((0, 1), (1, 1), (1, 0), (0, 0))  # x, y of the four texels of `tld4`
 
 
@@ -35,8 +36,8 @@ class Texels:
 
     name: str
     address: int
-    shape: tuple[int, int, int]
-    pitches: tuple[int, int, int]
+    shape: tuple[int, ...]
+    pitches: tuple[int, ...]
     kind: str  # of a channel: "i", "u" or "f"
     bits: int  # of a channel
     channels: int
@@ -51,7 +52,7 @@ class Texture:
     filtered: bool = False
     normalized: bool = False  # coordinates
     floats: bool = False  # integers are read as numbers from 0, or -1, to 1
-    border: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    border: tuple[Any, ...] = NOTHING
 
     def axis(self, k: int, x: Lanes, *, smooth: bool) -> list[tuple[Lanes, Lanes, Lanes]]:
         """Where a coordinate leads along an axis: texel, weight, whether it is inside.
@@ -59,7 +60,6 @@ class Texture:
         One place, or the two that a linear filter weighs (`smooth`).
         """
         count, mode = self.texels.shape[k], self.modes[k]
-        x = x.astype(np.float32)
         x = np.clip(np.where(x == x, x, np.float32(0)), np.float32(-FAR), np.float32(FAR))
         if self.normalized:
             if mode in (WRAP, MIRROR):
@@ -72,17 +72,16 @@ class Texture:
             mode = CLAMP
         x = x.astype(np.float64) - (0.5 if smooth else 0.0)
         first = np.floor(x)
-        places = [(first, 1.0)]
+        number, result = first.astype(np.int64), []
+        places = [(number, 1.0)]
         if smooth:
             share = np.floor((x - first) * FRACTION + 0.5) / FRACTION
-            places = [(first, 1 - share), (first + 1, share)]
-        result = []
+            places = [(number, 1 - share), (number + 1, share)]
         for place, weight in places:
-            number = place.astype(np.int64)
-            inside = (number >= 0) & (number < count) if mode == BORDER else True
+            inside = (place >= 0) & (place < count) if mode == BORDER else True
             wraps = mode == WRAP
-            number = (number + count) % count if wraps else np.clip(number, 0, count - 1)
-            result.append((number, weight, inside))
+            place = (place + count) % count if wraps else np.clip(place, 0, count - 1)
+            result.append((place, weight, inside))
         return result
 
     @property
@@ -90,6 +89,12 @@ class Texture:
         """What a fetch gives: float32, or an integer of 32 bits."""
         real = self.floats or self.texels.kind == "f"
         return np.dtype(np.float32 if real else f"{self.texels.kind}4")
+
+    @property
+    def way(self) -> tuple[Any, ...]:
+        """All but numbers that tells apart how it is fetched from."""
+        t = self.texels
+        return self.modes, self.filtered, self.normalized, self.floats, t.kind, t.bits, t.channels
 
     def values(self, raw: Lanes) -> Lanes:
         """Channels as a fetch gives them, from what is stored."""
@@ -109,42 +114,46 @@ def cube_face(x: Lanes, y: Lanes, z: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     t = np.where(along_x | ~along_y, -y, np.where(negative, -z, z))
     face = np.where(along_x, 0, np.where(along_y, 2, 4)) + np.where(negative, 1, 0)
     size = np.where(m == 0, 1.0, abs(m))
-    return face, (s / size + 1) / 2, (t / size + 1) / 2
+    return face, *(((x / size + 1) / 2).astype(np.float32) for x in (s, t))
 
 
 def sampled(
     texture: Texture, geometry: str, layer: Lanes, where: tuple[Lanes, ...], gather: int | None,
-    texels: Callable[[Texture, list[Lanes], Lanes], list[Lanes]],
+    load: Callable[[Texels, Lanes, Lanes], Any],
 ) -> list[Lanes]:  # fmt: skip
     """The four channels that a texture has at coordinates.
 
-    With `gather`, one channel of the four texels that a linear filter would weigh. `texels` gives
-    the channels of texels by their numbers along x, y, z; the border's where they are not inside.
+    With `gather`, one channel of the four texels that a linear filter would weigh. `load` gives
+    what is stored so many bytes behind the first texel, where it is inside.
     """
-    width, _, depth = texture.texels.shape
+    texels = texture.texels
     if where[0].dtype.kind != "f":  # tex1Dfetch, which gives 0 where there is no texel
-        texture = replace(texture, border=(0.0, 0.0, 0.0, 0.0))
-        number = where[0].astype(np.int64)
-        inside = (number >= 0) & (number < width)
-        return texels(texture, [np.clip(number, 0, width - 1)], inside)
+        texture = Texture(texels, (BORDER,) * 3, floats=texture.floats)
+        where = (where[0].astype(np.float64),)
     slices: list[Lanes] = []
     if geometry in ("cube", "acube"):
         face, *where2 = cube_face(*(x.astype(np.float64) for x in where))
         slices, where = [face], tuple(where2)
         texture = replace(texture, normalized=True, modes=(CLAMP, CLAMP, CLAMP))
     if layer is not None:
-        last = depth // (6 if slices else 1) - 1
+        last = texels.shape[2] // (6 if slices else 1) - 1
         number = np.clip(layer.astype(np.int64), 0, last)
         slices = [number * 6 + slices[0] if slices else number]
     smooth = texture.filtered or gather is not None
     axes = [texture.axis(k, x, smooth=smooth) for k, x in enumerate(where)]
-    between = [np.int64(0)] * (2 - len(axes)) if slices else []
-    corners = []
+    between = [0] * (2 - len(axes)) if slices else []
+    edge, corners = [number.astype(texture.dtype) for number in texture.border], []
     for corner in product(*axes):
-        numbers, weights, inside = zip(*corner, strict=True)
-        held = [condition for condition in inside if condition is not True]
-        within = reduce(and_, held) if held else True
-        corners.append((texels(texture, [*numbers, *between, *slices], within), prod(weights)))
+        numbers, weights, conditions = zip(*corner, strict=True)
+        held = [condition for condition in conditions if condition is not True]
+        inside = reduce(and_, held) if held else True
+        places = zip([*numbers, *between, *slices], texels.pitches, strict=False)
+        stored = load(texels, sum(n * pitch for n, pitch in places), inside)
+        values = [texture.values(number) for number in stored]
+        values += [np.zeros((1, 1), texture.dtype)] * (4 - texels.channels)
+        if held:
+            values = [np.where(inside, v, e) for v, e in zip(values, edge, strict=True)]
+        corners.append((values, prod(weights)))
     if gather is not None:
         return [corners[2 * x + y][0][gather] for x, y in GATHERED]
     if not smooth:
@@ -158,132 +167,90 @@ def in_surface(
     """Coordinates in a surface, the bytes from its first texel there, whether that is outside."""
     coordinates = [x.astype(np.int64) for x in where]
     if layer is not None:
-        coordinates += [np.zeros((1, 1), np.int64)] * (2 - len(where))
+        coordinates += [0 * coordinates[0]] * (2 - len(where))
         coordinates.append(layer.astype(np.int64))
     width, height, depth = texels.shape
     last = (width * texels.pitches[0] - size, height - 1, depth - 1)
-    bytes_, outside = np.zeros((1, 1), np.int64), np.zeros((1, 1), bool)
+    further: Lanes = 0
+    outside: Lanes = False
     for x, step, end in zip(coordinates, (1, *texels.pitches[1:]), last, strict=False):
         outside = outside | (x < 0) | (x > end)
-        bytes_ = bytes_ + np.clip(x, 0, np.maximum(end, 0)) * step
-    return coordinates, bytes_, outside
+        further = further + np.clip(x, 0, np.maximum(end, 0)) * step
+    return coordinates, further, outside
 
 
 class TextureAccess(MemoryAccess):
     """The fetches of a chunk of blocks, and its accesses to surfaces."""
 
-    def _by_object(self, objects: Lanes, kind: type, what: str) -> Iterator[tuple[Any, Any]]:
-        """Each object that active threads name, with those threads as the mask meanwhile."""
-        before = self.mask
-        same = objects.size == 1 or before is EMPTY
-        each = objects.ravel() if same else self.active_values(objects, self.lanes(before))
+    def _by_object(
+        self, objects: Lanes, kind: type, dtype: np.dtype[Any], access: Callable[[Any], Lanes]
+    ) -> Lanes:
+        """What an access gives to each object that active threads name."""
+        same = objects.size == 1 or self.mask is EMPTY
+        each = objects.ravel() if same else self.active_values(objects, self.lanes(self.mask))
+
+        def to(handle: int) -> Lanes:
+            found = self.program.textures.get(handle)
+            if not isinstance(found, kind):
+                who, what = self.who(self.mask), "texture" if kind is Texture else "surface"
+                message = f"{self.text(who[0])} names {handle:#x}, which is no {what} object"
+                raise self.stop("out-of-bounds", message, *who)
+            return access(found)
+
         every = np.unique(each).tolist()
-        try:
-            for handle in every if before is not EMPTY else ():
-                self.mask = split(before, objects == handle)[0]
-                found = self.program.textures.get(int(handle))
-                if not isinstance(found, kind):
-                    who = self.who(self.mask)
-                    message = f"{self.text(who[0])} names {int(handle):#x}, which is no {what}"
-                    raise self.stop("out-of-bounds", message, *who)
-                yield found, self.mask
-        finally:
-            self.mask = before
+        result = self._merged_parts((objects == n, partial(to, n)) for n in every)
+        return np.zeros((4, 1, 1), dtype) if result is None else result
 
-    def _merged(self, result: list[Lanes], parts: list[Lanes], here: Any) -> list[Lanes]:
-        if not result or here is None:
-            return parts
-        return [np.where(here, p, r) for p, r in zip(parts, result, strict=True)]
+    def _numbers(self, address: Lanes, dtype: Any, count: int, inside: Lanes) -> Lanes:
+        """Numbers that lie one behind the other, along a first axis."""
 
-    # --- textures
+        def load() -> Lanes:
+            values = self.rely(self.load("global", address, 0, dtype, count))
+            return np.moveaxis(values, -1, 0) if count > 1 else values[None]
+
+        result = self._merged_parts([(inside, load)])
+        return np.zeros((count, 1, 1), dtype) if result is None else result
 
     def fetch(
         self, geometry: str, objects: Lanes, layer: Lanes, where: tuple[Lanes, ...],
         dtype: np.dtype[Any], gather: int | None = None,
-    ) -> list[Lanes]:  # fmt: skip
-        """`tex`: the four channels at coordinates.
+    ) -> Lanes:  # fmt: skip
+        """`tex`: the four channels at coordinates, along a first axis.
 
         With `gather`, `tld4`: one channel of the four texels that a linear filter would weigh.
         """
-        result: list[Lanes] = []
-        for texture, here in self._by_object(objects, Texture, "texture object"):
-            parts = sampled(texture, geometry, layer, where, gather, self._texels)
-            result = self._merged(result, [p.view(np.uint32) for p in parts], here)
-        return [part.view(dtype) for part in result] or [np.zeros((1, 1), dtype)] * 4
 
-    def _texels(self, texture: Texture, numbers: list[Lanes], inside: Lanes) -> list[Lanes]:
-        """The channels of texels by their numbers along x, y, z; the border's where outside."""
-        texels, before = texture.texels, self.mask
-        address = np.array([[texels.address]]) + sum(
-            n * pitch for n, pitch in zip(numbers, texels.pitches, strict=False)
-        )
-        stored = np.dtype(f"{texels.kind}{texels.bits // 8}")
-        edge = list(np.array(texture.border).astype(texture.dtype).reshape(4, 1, 1))
-        values = edge
-        self.mask = before if inside is True else split(before, inside)[0]
-        try:
-            if self.mask is not EMPTY:
-                raw = self.rely(self.load("global", address, 0, stored, texels.channels))
-                raw = texture.values(raw if texels.channels > 1 else raw[..., None])
-                nothing = [np.zeros((1, 1), raw.dtype)] * (4 - texels.channels)
-                values = [*np.moveaxis(raw, -1, 0), *nothing]
-        finally:
-            self.mask = before
-        if inside is True:
-            return values
-        return [np.where(inside, v, e) for v, e in zip(values, edge, strict=True)]
+        def load(t: Texels, further: Lanes, inside: Lanes) -> Lanes:
+            stored = np.dtype(f"{t.kind}{t.bits // 8}")
+            return self._numbers(t.address + further, stored, t.channels, inside)
 
-    # --- surfaces
+        def access(texture: Texture) -> Lanes:
+            parts = sampled(texture, geometry, layer, where, gather, load)
+            return np.stack(np.broadcast_arrays(*parts)).view(dtype)
 
-    def read_surface(
-        self, mode: str, geometry: str, objects: Lanes, layer: Lanes, where: tuple[Lanes, ...],
-        dtype: np.dtype[Any], count: int,
-    ) -> list[Lanes]:  # fmt: skip
-        """`suld.b`: numbers at x in bytes and y, z in texels."""
-        result: list[Lanes] = []
-        for texels, here in self._by_object(objects, Texels, "surface object"):
-            size = dtype.itemsize * count
-            address, outside = self._in_surface(texels, mode, layer, where, size, "reads")
-            before, parts = self.mask, [np.zeros((1, 1), dtype)] * count
-            self.mask = split(before, ~outside)[0]
-            if self.mask is not EMPTY:
-                values = self.rely(self.load("global", address, 0, dtype, count))
-                values = np.moveaxis(values, -1, 0) if count > 1 else [values]
-                parts = [np.where(outside, dtype.type(0), v) for v in values]
-            self.mask = before
-            result = self._merged(result, parts, here)
-        return result or [np.zeros((1, 1), dtype)] * count
+        return self._by_object(objects, Texture, dtype, access)
 
-    def write_surface(
-        self, mode: str, geometry: str, objects: Lanes, layer: Lanes, where: tuple[Lanes, ...],
-        dtype: np.dtype[Any], values: tuple[Lanes, ...],
-    ) -> None:  # fmt: skip
-        """`sust.b`: writes numbers at x in bytes and y, z in texels."""
-        for texels, _ in self._by_object(objects, Texels, "surface object"):
-            size = dtype.itemsize * len(values)
-            address, outside = self._in_surface(texels, mode, layer, where, size, "writes")
-            before = self.mask
-            self.mask = split(before, ~outside)[0]
-            self.store("global", address, 0, dtype, values if len(values) > 1 else values[0])
-            self.mask = before
+    def surface(
+        self, mode: str, _: str, objects: Lanes, layer: Lanes, where: tuple[Lanes, ...],
+        dtype: np.dtype[Any], count: int, values: Lanes = None,
+    ) -> Lanes:  # fmt: skip
+        """`suld.b`, or `sust.b` of values: at x in bytes and y, z in texels, along a first axis."""
+        size = dtype.itemsize * count
 
-    def _in_surface(
-        self, texels: Texels, mode: str, layer: Lanes, where: tuple[Lanes, ...], size: int,
-        verb: str,
-    ) -> tuple[Lanes, Lanes]:  # fmt: skip
-        """The addresses of texels in a surface, and which of them lie outside.
+        def access(texels: Texels) -> Lanes:
+            coordinates, further, outside = in_surface(texels, layer, where, size)
+            address, wrong = texels.address + further, outside & (self.mask is None or self.mask)
+            if mode == "trap" and wrong.any():
+                self._beyond(
+                    texels, coordinates, wrong, size, "reads" if values is None else "writes"
+                )
+            inside = ~outside | (mode == "clamp")
+            if values is not None:
+                store = partial(self.store, "global", address, 0, dtype, values)
+                return self._merged_parts([(inside, store)])
+            return np.where(inside, self._numbers(address, dtype, count, inside), dtype.type(0))
 
-        Raises:
-            Stop: the mode is to trap there.
-        """
-        coordinates, further, outside = in_surface(texels, layer, where, size)
-        address = texels.address + further
-        if mode == "clamp":
-            return address, np.zeros((1, 1), bool)
-        wrong = outside & (True if self.mask is None else self.mask)
-        if mode == "trap" and wrong.any():
-            self._beyond(texels, coordinates, wrong, size, verb)
-        return address, outside
+        return self._by_object(objects, Texels, dtype, access)
 
     def _beyond(
         self, texels: Texels, coordinates: list[Lanes], wrong: Lanes, size: int, verb: str

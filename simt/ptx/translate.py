@@ -662,7 +662,7 @@ class _Translator(TensorCores, MbarrierInstructions):
     def _do_suld(self, i: Instruction) -> None:
         kind, mode = i.op[-2:]
         texel, count = self._texel(i, i.operands[1], "s32"), len(names(i.operands[0]))
-        self._emit(f"p = m.read_surface({mode!r}, {texel}, {self._type(kind)}, {count})")
+        self._emit(f"p = m.surface({mode!r}, {texel}, {self._type(kind)}, {count})")
         self._write_parts(i, kind)
 
     def _do_sust(self, i: Instruction) -> None:
@@ -670,8 +670,9 @@ class _Translator(TensorCores, MbarrierInstructions):
         if i.op[1] != "b":
             raise not_covered(str(i), i.line)
         texel = self._texel(i, i.operands[0], "s32")
-        values = ", ".join(self.read(register, kind) for register in names(i.operands[1]))
-        self._emit(f"m.write_surface({mode!r}, {texel}, {self._type(kind)}, ({values},))")
+        parts = [self.read(register, kind) for register in names(i.operands[1])]
+        values = f"({', '.join(parts)})"  # of one the number itself
+        self._emit(f"m.surface({mode!r}, {texel}, {self._type(kind)}, {len(parts)}, {values})")
 
     # --- among the lanes of a warp
 

@@ -77,7 +77,7 @@ class Kernel(Fetches):
         if self.caches:
             self._find()
             functions.append(self._function(FIND, {"nowhere": "ptr null"}, GIVEN))
-        for what in self.fetched:
+        for what in self.fetches:
             functions.append(self._function(self.fetch(*what), {"fault.memory": "i1 true"}))
         functions += [
             FUNCTION.format(

@@ -68,6 +68,7 @@ class Translator(Arithmetic):
         self.written: set[Root] = set()
         self.texts: list[list[tuple[str, str, int, int]]] = []  # what is printed
         self.caches = 0
+        self.fetches: list[tuple[str, str, int | None]] = []  # functions that do: see `textures`
         self.offsets, self.sizes = {}, {}  # of arrays
         for space in ("shared", "local"):
             own = [(a.name, aligned(a.size)) for _, a in program.own_arrays if a.space == space]

@@ -78,7 +78,7 @@ class Objects:
         floats = texels.bits < 32 and texels.kind != "f" and bool(rng.integers(2))
         filtered = (floats or texels.kind == "f") and bool(rng.integers(4))
         x, y, z, *border = (int(n) for n in rng.integers(0, [4] * 3 + [99] * 4))
-        a, b, c, d = (n / 4 for n in border)
+        a, b, c, d = (np.float32(n / 4) for n in border)
         normalized = bool(rng.integers(2))
         return Texture(texels, (x, y, z), filtered, normalized, floats, (a, b, c, d))
 
