@@ -130,28 +130,26 @@ def sampled(
     if where[0].dtype.kind != "f":  # tex1Dfetch, which gives 0 where there is no texel
         texture = Texture(texels, (BORDER,) * 3, floats=texture.floats)
         where = (where[0].astype(np.float64),)
-    slices: list[Lanes] = []
-    if geometry in ("cube", "acube"):
-        face, *where2 = cube_face(*(x.astype(np.float64) for x in where))
-        slices, where = [face], tuple(where2)
+    cube, place = geometry.endswith("cube"), 0
+    if cube:
+        place, *where2 = cube_face(*(x.astype(np.float64) for x in where))
+        where = tuple(where2)
         texture = replace(texture, normalized=True, modes=(CLAMP, CLAMP, CLAMP))
     if layer is not None:
-        last = texels.shape[2] // (6 if slices else 1) - 1
-        number = np.clip(layer.astype(np.int64), 0, last)
-        slices = [number * 6 + slices[0] if slices else number]
+        faces = 6 if cube else 1
+        last = texels.shape[2] // faces - 1
+        place = np.clip(layer.astype(np.int64), 0, last) * faces + place
     smooth = texture.filtered or gather is not None
     axes = [texture.axis(k, x, smooth=smooth) for k, x in enumerate(where)]
-    between = [0] * (2 - len(axes)) if slices else []
     edge, corners = [number.astype(texture.dtype) for number in texture.border], []
     for corner in product(*axes):
         numbers, weights, conditions = zip(*corner, strict=True)
-        held = [condition for condition in conditions if condition is not True]
-        inside = reduce(and_, held) if held else True
-        places = zip([*numbers, *between, *slices], texels.pitches, strict=False)
-        stored = load(texels, sum(n * pitch for n, pitch in places), inside)
+        steps, inside = zip(numbers, texels.pitches, strict=False), reduce(and_, conditions)
+        further = sum(n * step for n, step in steps) + place * texels.pitches[2]
+        stored = load(texels, further, inside)
         values = [texture.values(number) for number in stored]
         values += [np.zeros((1, 1), texture.dtype)] * (4 - texels.channels)
-        if held:
+        if inside is not True:
             values = [np.where(inside, v, e) for v, e in zip(values, edge, strict=True)]
         corners.append((values, prod(weights)))
     if gather is not None:
@@ -235,15 +233,13 @@ class TextureAccess(MemoryAccess):
         dtype: np.dtype[Any], count: int, values: Lanes = None,
     ) -> Lanes:  # fmt: skip
         """`suld.b`, or `sust.b` of values: at x in bytes and y, z in texels, along a first axis."""
-        size = dtype.itemsize * count
+        size, verb = dtype.itemsize * count, "reads" if values is None else "writes"
 
         def access(texels: Texels) -> Lanes:
             coordinates, further, outside = in_surface(texels, layer, where, size)
             address, wrong = texels.address + further, outside & (self.mask is None or self.mask)
             if mode == "trap" and wrong.any():
-                self._beyond(
-                    texels, coordinates, wrong, size, "reads" if values is None else "writes"
-                )
+                self._beyond(texels, coordinates, wrong, f"{verb} {size} bytes")
             inside = ~outside | (mode == "clamp")
             if values is not None:
                 store = partial(self.store, "global", address, 0, dtype, values)
@@ -252,9 +248,7 @@ class TextureAccess(MemoryAccess):
 
         return self._by_object(objects, Texels, dtype, access)
 
-    def _beyond(
-        self, texels: Texels, coordinates: list[Lanes], wrong: Lanes, size: int, verb: str
-    ) -> None:
+    def _beyond(self, texels: Texels, coordinates: list[Lanes], wrong: Lanes, what: str) -> None:
         lanes = np.flatnonzero(self.spread(wrong))
         who = [self.thread_name(int(n)) for n in lanes[:2]]
         index = tuple(int(self.spread(x).ravel()[lanes[0]]) for x in coordinates)
@@ -262,7 +256,7 @@ class TextureAccess(MemoryAccess):
         axes = [f"{axis} = {x}" for axis, x in zip("yz", index[1:], strict=False)]
         shape = " x ".join(f"{n:,}" for n in (width, *others))
         message = (
-            f"{self.text(who[0])} {verb} {size} bytes of {texels.name} at "
+            f"{self.text(who[0])} {what} of {texels.name} at "
             f"{', '.join([f'byte x = {index[0]}', *axes])}, out of bounds: it has {shape} texels "
             f"of {texels.pitches[0]} bytes{self.further(len(lanes))}"
         )

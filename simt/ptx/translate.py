@@ -100,7 +100,8 @@ def texel(i: Instruction, operand: str) -> tuple[str, str, str | None, list[str]
     """`[%rd1, <%f1, %f2>]`: geometry, object, layer if it has layers, coordinates."""
     match = re.fullmatch(r"\[([\w%$]+), <(.*)>\]", operand)
     geometry = next((word for word in i.op if word in GEOMETRIES), "")
-    if not match or not geometry:
+    plain = "b" in i.op or ("v4" in i.op and i.op[-2] in ("f32", "s32", "u32"))
+    if not match or not geometry or not plain:
         raise not_covered(str(i), i.line)
     where = names(match[2])
     layer = where.pop(0) if geometry.startswith("a") else None
@@ -646,8 +647,6 @@ class _Translator(TensorCores, MbarrierInstructions):
     def _do_tex(self, i: Instruction) -> None:
         """A fetch; there are no other levels of detail than the first."""
         to, of = i.op[-2:]
-        if to not in ("f32", "s32", "u32") or "v4" not in i.op:
-            raise not_covered(str(i), i.line)
         component = f", {'rgba'.index(i.op[1])}" if i.op[0] == "tld4" else ""
         self._emit(f"p = m.fetch({self._texel(i, i.operands[1], of)}, {self._type(to)}{component})")
         self._write_parts(i, to)
@@ -667,8 +666,6 @@ class _Translator(TensorCores, MbarrierInstructions):
 
     def _do_sust(self, i: Instruction) -> None:
         kind, mode = i.op[-2:]
-        if i.op[1] != "b":
-            raise not_covered(str(i), i.line)
         texel = self._texel(i, i.operands[0], "s32")
         parts = [self.read(register, kind) for register in names(i.operands[1])]
         values = f"({', '.join(parts)})"  # of one the number itself

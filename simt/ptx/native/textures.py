@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from simt.core.memory import Allocation
 from simt.ptx.arithmetic import TYPES
 from simt.ptx.native.arithmetic import Arithmetic, constant
-from simt.ptx.native.emitter import FLOATS, LLVM, NotNative, bits_of
+from simt.ptx.native.emitter import FLOATS, LLVM, bits_of
 from simt.ptx.native.translator import Translator
 from simt.ptx.parse import Instruction, names
 from simt.ptx.program import PtxProgram
@@ -21,10 +20,6 @@ TESTS = {"less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge
          "equal": "eq", "not_equal": "ne"}  # fmt: skip
 ROW = 14  # words of an object: its way, the memory that holds it, shape, pitches, border
 SURFACE = -1  # the way of a surface; textures are fetched in ways 1, 2, ...
-FETCH = """define internal i1 @fetch.{n}(
-  ptr %frame, i64 %object, ptr %out, i32 %layer, {t} %x, {t} %y, {t} %z
-) {{
-entry:"""
 
 
 class Number(np.lib.mixins.NDArrayOperatorsMixin):
@@ -37,8 +32,6 @@ class Number(np.lib.mixins.NDArrayOperatorsMixin):
     def astype(self, dtype: Any) -> Number:
         """The number as another type."""
         kind, code = _kind(np.dtype(dtype)), self.code
-        if kind == self.kind:
-            return self
         return Number(code, code.converted(("cvt", kind, self.kind), self.value), kind)
 
     def __array_ufunc__(self, function: Any, _: str, *numbers: Any) -> Number:
@@ -53,23 +46,20 @@ class Number(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_function__(self, function: Any, types: Any, numbers: Any, _: Any) -> Any:
         if function is np.clip:
             return np.minimum(np.maximum(numbers[0], numbers[1]), numbers[2])
-        assert function is np.where
         kind, values = _alike(numbers[1:])
         return Number(self.code, self.code.select(numbers[0].value, LLVM[kind], *values), kind)
 
 
 def _kind(dtype: np.dtype[Any]) -> str:
-    return f"{dtype.kind.replace('i', 's')}{8 * dtype.itemsize}"
+    return "pred" if dtype.kind == "b" else f"{dtype.kind.replace('i', 's')}{8 * dtype.itemsize}"
 
 
 def _alike(numbers: Any) -> tuple[str, list[str]]:
     """Numbers as the widest of their types; a constant has that of the others."""
-    kinds = [
-        n.kind if isinstance(n, Number) else _kind(n.dtype) for n in numbers if hasattr(n, "dtype")
-    ]
-    kind = max(kinds or ["s64"], key=lambda k: (k in FLOATS, bits_of(k)))
+    kinds = [_kind(n.dtype) for n in numbers if hasattr(n, "dtype")] or ["s64"]
+    kind = max(kinds, key=lambda k: (k in FLOATS, bits_of(k)))
     return kind, [
-        (n if n.kind == kind else n.astype(TYPES[kind])).value
+        n.astype(TYPES[kind]).value
         if isinstance(n, Number)
         else constant(np.asarray(n).item(), kind)
         for n in numbers
@@ -90,13 +80,14 @@ def object_table(program: PtxProgram, memory: dict[int, Allocation]) -> np.ndarr
     for handle, thing in objects.items():
         if isinstance(thing, Texture):
             way, texels = known.index(thing.way) + 1, thing.texels
-            border = np.array(thing.border).astype(thing.dtype).view(np.int32)
+            border = np.array(thing.border).astype(thing.dtype).astype(np.float64)
         else:
-            way, texels, border = SURFACE, thing, np.zeros(4, np.int32)
+            way, texels, border = SURFACE, thing, np.zeros(4)
         held = memory.get(texels.address >> 40)
         if held is not None:  # else its memory is no longer there
             where = held.device_pointer, held.data.size, texels.address - held.address
-            table[handle - low + 1] = way, *where, *texels.shape, *texels.pitches, *border
+            words = way, *where, *texels.shape, *texels.pitches, *border.view(np.int64)
+            table[handle - low + 1] = words
     return table
 
 
@@ -112,8 +103,9 @@ class Fetches(Translator):
         number = self.op(f"sub i64 {thing}, {low}")
         self.unless(self.calc("i64", "n >= count", n=number, count=count), "fault.memory")
         row = self.at("%F.objects", self.calc("i64", f"n * {ROW} + {ROW}", n=number), "i64")
+        kinds = ["s64"] * 10 + ["f64"] * 4
         places = [self.at(row, k, "i64") for k in range(ROW)]
-        return [Number(self, self.get(place, "i64"), "s64") for place in places]
+        return [Number(self, self.get(p, LLVM[k]), k) for p, k in zip(places, kinds, strict=True)]
 
     def _place(self, row: list[Any], further: Any, kind: str, count: int) -> list[str]:
         """The addresses of numbers so many bytes behind the first texel."""
@@ -124,9 +116,7 @@ class Fetches(Translator):
         return [self.at(place, k * size, "i8") for k in range(count)]
 
     def _do_tex(self, i: Instruction) -> None:
-        (to, of), (geometry, thing, layer, where) = i.op[-2:], texel(i, i.operands[1])
-        if to not in ("f32", "s32", "u32") or "v4" not in i.op:
-            raise NotNative(i.name)
+        of, (geometry, thing, layer, where) = i.op[-1], texel(i, i.operands[1])
         what = geometry, of, "rgba".index(i.op[1]) if i.op[0] == "tld4" else None
         self.fetches += [what] if what not in self.fetches else []
         values = [self.read(x, of) for x in where] + [constant(0, of)] * (3 - len(where))
@@ -155,25 +145,22 @@ class Fetches(Translator):
         for k, (*how, form, bits, channels) in enumerate(ways(self.program), 1):
             self.label(f"way.{k}")
             texels = Texels("", 0, (*row[4:7],), (*row[7:10],), form, bits, channels)
-            texture = Texture(texels, *how)
-            kind = _kind(texture.dtype)
-            edge = (self.op(f"trunc i64 {word.value} to i32") for word in row[10:])
-            border = tuple(Number(self, self.bits(e, "u32", kind), kind) for e in edge)
+            texture = Texture(texels, *(*how, (*row[10:],)))
             where = tuple(Number(self, f"%{axis}", of) for axis in "xyz"[: GEOMETRIES[geometry]])
             layer = Number(self, "%layer", "s32") if geometry.startswith("a") else None
-            texture = replace(texture, border=border)
             for n, part in enumerate(sampled(texture, geometry, layer, where, gather, load)):
-                value = part.value if isinstance(part, Number) else constant(0, kind)
-                self.set(self.at("%out", n), self.bits(value, kind, "u32"))
+                number = isinstance(part, Number)
+                bits = self.bits(part.value, part.kind, "u32") if number else "0"
+                self.set(self.at("%out", n), bits)
             self.leave("ret i1 false")
-        return FETCH.format(n=self.fetches.index((geometry, of, gather)), t=LLVM[of])
+        values = ", ".join(f"{LLVM[of]} %{axis}" for axis in "xyz")
+        return (f"define internal i1 @fetch.{self.fetches.index((geometry, of, gather))}("
+                f"ptr %frame, i64 %object, ptr %out, i32 %layer, {values}) {{\nentry:")  # fmt: skip
 
     def _do_suld(self, i: Instruction) -> None:
         reads, (kind, mode) = i.op[0] == "suld", i.op[-2:]
         target, operand = i.operands if reads else i.operands[::-1]
         registers, (_, thing, layer, where) = names(target), texel(i, operand)
-        if i.op[1] != "b":
-            raise NotNative(i.name)
         row = self._row(self.read(thing, "u64"))
         self.unless((row[0] != SURFACE).value, "fault.memory")
         texels = Texels("", 0, (*row[4:7],), (*row[7:10],), "u", 8, 1)
@@ -183,14 +170,12 @@ class Fetches(Translator):
         if mode == "trap":
             self.unless(outside.value, "fault.memory")
         inside = (~outside).value if mode == "zero" else "true"
-        for register, place in zip(
-            registers, self._place(row, further, kind, len(registers)), strict=True
-        ):
+        for k, place in enumerate(self._place(row, further, kind, len(registers))):
             if reads:
                 value = self.get(f"{place}, align 1", LLVM[kind])
-                self.write(register, self.select(inside, LLVM[kind], value, "0"), kind)
+                self.write(registers[k], self.select(inside, LLVM[kind], value, "0"), kind)
             else:
                 with self.when(inside):
-                    self.set(f"{place}, align 1", self.read(register, kind), LLVM[kind])
+                    self.set(f"{place}, align 1", self.read(registers[k], kind), LLVM[kind])
 
     _do_sust = _do_suld
