@@ -79,8 +79,10 @@ class Texture:
             places = [(number, 1 - share), (number + 1, share)]
         for place, weight in places:
             inside = (place >= 0) & (place < count) if mode == BORDER else True
-            wraps = mode == WRAP
-            place = (place + count) % count if wraps else np.clip(place, 0, count - 1)
+            if mode == WRAP:  # at most one beyond
+                place = np.where(place < 0, count - 1, np.where(place < count, place, 0))
+            else:
+                place = np.clip(place, 0, count - 1)
             result.append((place, weight, inside))
         return result
 
@@ -142,13 +144,14 @@ def sampled(
     smooth = texture.filtered or gather is not None
     axes = [texture.axis(k, x, smooth=smooth) for k, x in enumerate(where)]
     edge, corners = [number.astype(texture.dtype) for number in texture.border], []
+    zeros = [np.zeros((1, 1), texture.dtype)] * 4
     for corner in product(*axes):
         numbers, weights, conditions = zip(*corner, strict=True)
         steps, inside = zip(numbers, texels.pitches, strict=False), reduce(and_, conditions)
         further = sum(n * step for n, step in steps) + place * texels.pitches[2]
         stored = load(texels, further, inside)
         values = [texture.values(number) for number in stored]
-        values += [np.zeros((1, 1), texture.dtype)] * (4 - texels.channels)
+        values += zeros[texels.channels :]
         if inside is not True:
             values = [np.where(inside, v, e) for v, e in zip(values, edge, strict=True)]
         corners.append((values, prod(weights)))
@@ -156,7 +159,9 @@ def sampled(
         return [corners[2 * x + y][0][gather] for x, y in GATHERED]
     if not smooth:
         return corners[0][0]
-    return [sum(w * v[k] for v, w in corners).astype(np.float32) for k in range(4)]
+    held = 4 if BORDER in texture.modes else texels.channels
+    sums = [sum(w * v[k] for v, w in corners).astype(np.float32) for k in range(held)]
+    return sums + zeros[held:]
 
 
 def in_surface(

@@ -18,7 +18,7 @@ from simt.ptx.translate import GEOMETRIES, texel
 
 TESTS = {"less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge",
          "equal": "eq", "not_equal": "ne"}  # fmt: skip
-ROW = 14  # words of an object: its way, the memory that holds it, shape, pitches, border
+ROW = 13  # words of an object: its way, where it begins, bytes from there, shape, pitches, border
 SURFACE = -1  # the way of a surface; textures are fetched in ways 1, 2, ...
 
 
@@ -83,9 +83,12 @@ def object_table(program: PtxProgram, memory: dict[int, Allocation]) -> np.ndarr
             border = np.array(thing.border).astype(thing.dtype).astype(np.float64)
         else:
             way, texels, border = SURFACE, thing, np.zeros(4)
-        held = memory.get(texels.address >> 40)
-        if held is not None:  # else its memory is no longer there
-            where = held.device_pointer, held.data.size, texels.address - held.address
+        held, size = memory.get(texels.address >> 40), texels.pitches[0]
+        first = texels.address - held.address if held is not None else 0
+        steps = zip(texels.shape, texels.pitches, strict=True)
+        end = first + sum((n - 1) * step for n, step in steps) + size
+        if held is not None and end <= held.data.size and first % size == 0:
+            where = held.device_pointer + first, held.data.size - first
             words = way, *where, *texels.shape, *texels.pitches, *border.view(np.int64)
             table[handle - low + 1] = words
     return table
@@ -97,23 +100,16 @@ class Fetches(Translator):
     A fetch calls a function, which has code for each way of the launch's textures.
     """
 
-    def _row(self, thing: str) -> list[Any]:
-        """The words of an object."""
+    def _row(self, thing: str) -> tuple[str, list[Any]]:
+        """Where an object begins, and its words."""
         low, count = (self.get(self.at("%F.objects", k, "i64"), "i64") for k in (0, 1))
         number = self.op(f"sub i64 {thing}, {low}")
         self.unless(self.calc("i64", "n >= count", n=number, count=count), "fault.memory")
         row = self.at("%F.objects", self.calc("i64", f"n * {ROW} + {ROW}", n=number), "i64")
-        kinds = ["s64"] * 10 + ["f64"] * 4
+        kinds = ["s64"] * 9 + ["f64"] * 4
         places = [self.at(row, k, "i64") for k in range(ROW)]
-        return [Number(self, self.get(p, LLVM[k]), k) for p, k in zip(places, kinds, strict=True)]
-
-    def _place(self, row: list[Any], further: Any, kind: str, count: int) -> list[str]:
-        """The addresses of numbers so many bytes behind the first texel."""
-        _, data, whole, before = row[:4]
-        size, start = bits_of(kind) // 8, self.op(f"inttoptr i64 {data.value} to ptr")
-        offset, limit = (before + further).value, self.limit(whole.value, str(count * size))
-        place = self._within(offset, limit, start, count * size)
-        return [self.at(place, k * size, "i8") for k in range(count)]
+        words = [Number(self, self.get(p, LLVM[k]), k) for p, k in zip(places, kinds, strict=True)]
+        return self.get(places[1], "ptr"), words
 
     def _do_tex(self, i: Instruction) -> None:
         of, (geometry, thing, layer, where) = i.op[-1], texel(i, i.operands[1])
@@ -133,19 +129,19 @@ class Fetches(Translator):
 
     def fetch(self, geometry: str, of: str, gather: int | None) -> str:
         """The code of one of the functions; how it begins."""
-        row = self._row("%object")
+        start, row = self._row("%object")
         labels = " ".join(f"i64 {k}, label %way.{k}" for k in range(1, len(ways(self.program)) + 1))
         self.leave(f"switch i64 {row[0].value}, label %fault.memory [ {labels} ]")
 
         def load(t: Texels, further: Any, inside: Any) -> list[Number]:
-            kind = f"{t.kind.replace('i', 's')}{t.bits}"
-            places = self._place(row, further, kind, t.channels)
-            return [Number(self, self.get(f"{p}, align 1", LLVM[kind]), kind) for p in places]
+            kind, place = f"{t.kind.replace('i', 's')}{t.bits}", self.at(start, further.value, "i8")
+            places = [self.at(place, k * t.bits // 8, "i8") for k in range(t.channels)]
+            return [Number(self, self.get(p, LLVM[kind]), kind) for p in places]
 
         for k, (*how, form, bits, channels) in enumerate(ways(self.program), 1):
             self.label(f"way.{k}")
-            texels = Texels("", 0, (*row[4:7],), (*row[7:10],), form, bits, channels)
-            texture = Texture(texels, *(*how, (*row[10:],)))
+            texels = Texels("", 0, (*row[3:6],), (*row[6:9],), form, bits, channels)
+            texture = Texture(texels, *(*how, (*row[9:],)))
             where = tuple(Number(self, f"%{axis}", of) for axis in "xyz"[: GEOMETRIES[geometry]])
             layer = Number(self, "%layer", "s32") if geometry.startswith("a") else None
             for n, part in enumerate(sampled(texture, geometry, layer, where, gather, load)):
@@ -161,21 +157,25 @@ class Fetches(Translator):
         reads, (kind, mode) = i.op[0] == "suld", i.op[-2:]
         target, operand = i.operands if reads else i.operands[::-1]
         registers, (_, thing, layer, where) = names(target), texel(i, operand)
-        row = self._row(self.read(thing, "u64"))
+        start, row = self._row(self.read(thing, "u64"))
         self.unless((row[0] != SURFACE).value, "fault.memory")
-        texels = Texels("", 0, (*row[4:7],), (*row[7:10],), "u", 8, 1)
+        texels = Texels("", 0, (*row[3:6],), (*row[6:9],), "u", 8, 1)
         number, *places = (x and Number(self, self.read(x, "s32"), "s32") for x in (layer, *where))
-        size = len(registers) * bits_of(kind) // 8
-        _, further, outside = in_surface(texels, number, (*places,), size)
+        size = bits_of(kind) // 8
+        whole = size * len(registers)
+        _, further, outside = in_surface(texels, number, (*places,), whole)
         if mode == "trap":
             self.unless(outside.value, "fault.memory")
         inside = (~outside).value if mode == "zero" else "true"
-        for k, place in enumerate(self._place(row, further, kind, len(registers))):
+        limit = self.limit(row[2].value, str(whole))
+        first = self._within(further.value, limit, start, whole)
+        for k, register in enumerate(registers):
+            place = self.at(first, k * size, "i8")
             if reads:
                 value = self.get(f"{place}, align 1", LLVM[kind])
-                self.write(registers[k], self.select(inside, LLVM[kind], value, "0"), kind)
+                self.write(register, self.select(inside, LLVM[kind], value, "0"), kind)
             else:
                 with self.when(inside):
-                    self.set(f"{place}, align 1", self.read(registers[k], kind), LLVM[kind])
+                    self.set(f"{place}, align 1", self.read(register, kind), LLVM[kind])
 
     _do_sust = _do_suld
