@@ -12,26 +12,28 @@ from simt.ptx.native.launch import launch_native
 from simt.ptx.program import PtxListing, PtxProgram
 from simt.ptx.textures import Texels, Texture
 
+VECTOR = "{%a, %b, %c, %d}"
 FETCHES = {
-    "1d": "tex.1d.v4.f32.f32 $, [%rd4, {%f1}]",
-    "2d": "tex.2d.v4.f32.f32 $, [%rd4, {%f1, %f2}]",
-    "3d": "tex.3d.v4.s32.f32 $, [%rd4, {%f1, %f2, %f3, %f3}]",
-    "a1d": "tex.a1d.v4.f32.f32 $, [%rd4, {%r4, %f1}]",
-    "a2d": "tex.a2d.v4.u32.f32 $, [%rd4, {%r4, %f1, %f2, %f2}]",
-    "cube": "tex.cube.v4.f32.f32 $, [%rd4, {%f1, %f2, %f3, %f3}]",
-    "acube": "tex.acube.v4.f32.f32 $, [%rd4, {%r4, %f1, %f2, %f3}]",
-    "whole": "tex.1d.v4.f32.s32 $, [%rd4, {%r1}]",
-    "gather": "tld4.g.2d.v4.f32.f32 $, [%rd4, {%f1, %f2}]",
+    "1d": f"tex.1d.v4.f32.f32 {VECTOR}, [%rd4, {{%f1}}]",
+    "2d": f"tex.2d.v4.f32.f32 {VECTOR}, [%rd4, {{%f1, %f2}}]",
+    "3d": f"tex.3d.v4.s32.f32 {VECTOR}, [%rd4, {{%f1, %f2, %f3, %f3}}]",
+    "a1d": f"tex.a1d.v4.f32.f32 {VECTOR}, [%rd4, {{%r4, %f1}}]",
+    "a2d": f"tex.a2d.v4.u32.f32 {VECTOR}, [%rd4, {{%r4, %f1, %f2, %f2}}]",
+    "cube": f"tex.cube.v4.f32.f32 {VECTOR}, [%rd4, {{%f1, %f2, %f3, %f3}}]",
+    "acube": f"tex.acube.v4.f32.f32 {VECTOR}, [%rd4, {{%r4, %f1, %f2, %f3}}]",
+    "whole": f"tex.1d.v4.f32.s32 {VECTOR}, [%rd4, {{%r1}}]",
+    "gather": f"tld4.g.2d.v4.f32.f32 {VECTOR}, [%rd4, {{%f1, %f2}}]",
 }
 SURFACES = {
     "1d": ("b8", "{%h1}", "{%r5}"),
     "2d": ("v2.b16", "{%h1, %h2}", "{%r5, %r2}"),
-    "3d": ("v4.b32", "$", "{%r5, %r2, %r3, %r3}"),
+    "3d": ("v4.b32", VECTOR, "{%r5, %r2, %r3, %r3}"),
     "a1d": ("b64", "{%rd6}", "{%r4, %r5}"),
     "a2d": ("v2.b32", "{%a, %b}", "{%r4, %r5, %r2, %r2}"),
 }
-# a thread's object, four numbers (as floats, whole, and the first sixteenfold), and its result
-KERNEL = """
+# each thread's object, four numbers (as floats, whole, the first sixteenfold), what it fetches
+NAMES = ["objects", "places", "out"]
+HEAD = """
 .visible .entry k(.param .u64 objects, .param .u64 places, .param .u64 out) {
   .reg .b16 %h<3>; .reg .b32 %r<6>, %a, %b, %c, %d; .reg .f32 %f<5>; .reg .b64 %rd<7>;
   mov.u32 %r1, %tid.x; mov.b32 %a, 0; mov.b32 %b, 0; mov.b32 %c, 0; mov.b32 %d, 0;
@@ -41,102 +43,94 @@ KERNEL = """
   ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd2];
   cvt.rzi.s32.f32 %r1, %f1; cvt.rzi.s32.f32 %r2, %f2; cvt.rzi.s32.f32 %r3, %f3;
   cvt.rzi.s32.f32 %r4, %f4; mul.lo.s32 %r5, %r1, 16;
-  ACCESS;
-  st.global.v4.b32 [%rd3], $;
-  ret;
-}""".replace("$", "{%a, %b, %c, %d}")
+"""
+END = f";\n  st.global.v4.b32 [%rd3], {VECTOR};\n  ret;\n}}"
 STRANGE = np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, 3e9, -3e9, -0.0, 1e-42, 0.5, 1], "f4")
 KINDS = (("f", 16), ("f", 32), ("i", 8), ("i", 16), ("i", 32), ("u", 8), ("u", 16), ("u", 32))
 THREADS = 640
+Held = list[Allocation]
 
 
-class Objects:
-    """Random textures or surfaces, and places to reach for; two engines are to do the same."""
+def texels(rng: np.random.Generator, held: Held, *, cube: bool = False, unit: int = 1) -> Texels:
+    (kind, bits), channels = KINDS[rng.integers(len(KINDS))], int(rng.choice([1, 2, 4]))
+    width, height, depth = (int(n) for n in rng.integers(1, 7, 3) * [unit, 1, 1])
+    height, depth = (width, 6 * depth) if cube else (height, depth)
+    row = width * channels * bits // 8 + 32 * int(rng.integers(2))
+    data = rng.integers(0, 256, 512 + depth * height * row, dtype=np.uint8)
+    if kind == "f":
+        data = rng.normal(size=data.size * 8 // bits).astype(f"f{bits // 8}").view(np.uint8)
+    held.append(Allocation("global", data))
+    shape, pitches = (width, height, depth), (channels * bits // 8, row, height * row)
+    return Texels("t", held[-1].address + 512, shape, pitches, kind, bits, channels)
 
-    def __init__(self, seed: int) -> None:
-        self.rng = np.random.default_rng(seed)
-        self.things: dict[int, Texture | Texels] = {}
-        self.memory: list[Allocation] = []
-        self.places = self.rng.uniform(-2, 9, (THREADS, 4)).astype("f4")
 
-    def texels(self, *, cube: bool = False, unit: int = 1) -> Texels:
-        rng = self.rng
-        (kind, bits), channels = KINDS[rng.integers(len(KINDS))], int(rng.choice([1, 2, 4]))
-        width, height, depth = (int(n) for n in rng.integers(1, 7, 3) * [unit, 1, 1])
-        height, depth = (width, 6 * depth) if cube else (height, depth)
-        row = width * channels * bits // 8 + 32 * int(rng.integers(2))
-        data = rng.integers(0, 256, 512 + depth * height * row, dtype=np.uint8)
-        if kind == "f":
-            data = rng.normal(size=data.size * 8 // bits).astype(f"f{bits // 8}").view(np.uint8)
-        held, pitches = Allocation("global", data), (channels * bits // 8, row, height * row)
-        self.memory.append(held)
-        shape = width, height, depth
-        return Texels("t", held.address + 512, shape, pitches, kind, bits, channels)
+def texture(rng: np.random.Generator, held: Held, *, cube: bool) -> Texture:
+    read = texels(rng, held, cube=cube)
+    floats = read.bits < 32 and read.kind != "f" and bool(rng.integers(2))
+    filtered = (floats or read.kind == "f") and bool(rng.integers(4))
+    x, y, z, normalized = (int(n) for n in rng.integers(0, [4, 4, 4, 2]))
+    border = tuple(np.float32(n / 4) for n in rng.integers(0, 99, 4))
+    return Texture(read, (x, y, z), filtered, bool(normalized), floats, border)
 
-    def texture(self, *, cube: bool) -> Texture:
-        rng, texels = self.rng, self.texels(cube=cube)
-        floats = texels.bits < 32 and texels.kind != "f" and bool(rng.integers(2))
-        filtered = (floats or texels.kind == "f") and bool(rng.integers(4))
-        x, y, z, *border = (int(n) for n in rng.integers(0, [4] * 3 + [99] * 4))
-        a, b, c, d = (np.float32(n / 4) for n in border)
-        normalized = bool(rng.integers(2))
-        return Texture(texels, (x, y, z), filtered, normalized, floats, (a, b, c, d))
 
-    def run(self, access: str, *, native: bool) -> list[bytes]:
-        """What a kernel leaves; nothing if it has no result."""
-        chosen = np.random.default_rng(1).choice([h for h in self.things if h % 32 == 0], THREADS)
-        arrays = [chosen.astype("i8"), self.places, np.zeros((THREADS, 4), "u4")]
-        names = ["objects", "places", "out"]
-        values: tuple[Any, ...] = tuple(
-            View(Allocation("global", a.reshape(-1).view("u1")), a.dtype, a.shape, a.strides, 0, n)
-            for a, n in zip(arrays, names, strict=True)
-        )
-        program: Any = PtxProgram(KERNEL.replace("ACCESS", access), "k", PtxListing("k", names))
-        program.textures = self.things
-        program.reached = {f"t{k}": memory for k, memory in enumerate(self.memory)}
-        before = [memory.data.copy() for memory in self.memory]
-        shape = (1, 1, 1), (THREADS, 1, 1)
-        if native:
-            result = launch_native(program, *shape, values, 0)
-        else:
-            result = launch(program, *shape, values, machine=PtxMachine)
-        left = [arrays[2].tobytes(), *(memory.data.tobytes() for memory in self.memory)]
-        for memory, data in zip(self.memory, before, strict=True):
-            memory.data[:] = data
-        assert "left" not in program.native
-        return [] if result is None or result.stopped else left
+def left(
+    access: str, places: np.ndarray, things: Any, held: Held, *, native: bool
+) -> list[bytes] | None:
+    """What a kernel leaves in the result and in all texels; nothing if it stops."""
+    chosen = np.random.default_rng(1).choice([h for h in things if h % 32 == 0], THREADS)
+    arrays = chosen.astype("i8"), places, np.zeros((THREADS, 4), "u4")
+    values: tuple[Any, ...] = tuple(
+        View(Allocation("global", a.reshape(-1).view("u1")), a.dtype, a.shape, a.strides, 0, name)
+        for a, name in zip(arrays, NAMES, strict=True)
+    )
+    program: Any = PtxProgram(HEAD + access + END, "k", PtxListing("k", NAMES))
+    copies = [Allocation("global", a.data.copy()) for a in held]
+    for copy, a in zip(copies, held, strict=True):
+        copy.address = a.address
+    program.textures, program.reached = things, {f"t{k}": a for k, a in enumerate(copies)}
+    shape = (1, 1, 1), (THREADS, 1, 1)
+    result = (
+        launch_native(program, *shape, values, 0)
+        if native
+        else launch(program, *shape, values, machine=PtxMachine)
+    )
+    assert "left" not in program.native
+    stopped = result is None or result.stopped
+    return None if stopped else [arrays[2].tobytes(), *(a.data.tobytes() for a in copies)]
 
 
 @pytest.mark.parametrize("geometry", FETCHES)
 def test_fetches(geometry: str) -> None:
-    objects, cube = Objects(sorted(FETCHES).index(geometry)), "cube" in geometry
-    objects.things = {4096 + 32 * k: objects.texture(cube=cube) for k in range(24)}
-    objects.places[::2] /= 4
-    strange = objects.rng.integers(0, 5, objects.places.shape) == 0
-    objects.places[strange] = objects.rng.choice(STRANGE, strange.sum())
-    objects.places[::7, 1] = objects.places[::7, 0]  # edges of a cube
-    access = FETCHES[geometry].replace("$", "{%a, %b, %c, %d}")
-    assert (left := objects.run(access, native=False))
-    assert objects.run(access, native=True) == left
-    assert len(np.unique(np.frombuffer(left[0], "u4"))) > 50
-    objects.things[4096] = objects.texels(cube=cube)  # which is no texture
-    assert objects.run(access, native=True) == objects.run(access, native=False) == []
+    rng, cube, held = np.random.default_rng([*FETCHES].index(geometry)), "cube" in geometry, []
+    things: Any = {4096 + 32 * k: texture(rng, held, cube=cube) for k in range(24)}
+    places = rng.uniform(-2, 9, (THREADS, 4)).astype("f4")
+    places[::2] /= 4
+    strange = rng.integers(0, 5, places.shape) == 0
+    places[strange] = rng.choice(STRANGE, strange.sum())
+    places[::7, 1] = places[::7, 0]  # edges of a cube
+    mine, its = (left(FETCHES[geometry], places, things, held, native=n) for n in (True, False))
+    assert mine == its is not None
+    assert len(np.unique(np.frombuffer(its[0], "u4"))) > 50
+    things[4096] = things[4096].texels  # which is no texture
+    for native in (True, False):
+        assert left(FETCHES[geometry], places, things, held, native=native) is None
 
 
 @pytest.mark.parametrize("mode", ["clamp", "zero", "trap"])
 @pytest.mark.parametrize("geometry", SURFACES)
 def test_surfaces(geometry: str, mode: str) -> None:
     """What is read from each surface is written to the next."""
-    objects = Objects(9 + sorted(SURFACES).index(geometry))
-    objects.things = {4096 + 16 * k: objects.texels(unit=16) for k in range(18)}
+    rng, held = np.random.default_rng(9 + [*SURFACES].index(geometry)), []
+    things: Any = {4096 + 16 * k: texels(rng, held, unit=16) for k in range(18)}
+    places = rng.uniform(-2, 9, (THREADS, 4)).astype("f4")
     kind, registers, where = SURFACES[geometry]
     form = f"b.{geometry}.{kind}.{mode}"
     access = f"suld.{form} {registers}, [%rd4, {where}]; add.s64 %rd4, %rd4, 16; "
     access += f"sust.{form} [%rd4, {where}], {registers}"
-    access = access.replace("$", "{%a, %b, %c, %d}")
     if mode == "trap":
-        assert objects.run(access, native=True) == objects.run(access, native=False) == []
-        objects.places = np.clip(objects.places, 0, 0.9)
-    assert (left := objects.run(access, native=False))
-    assert objects.run(access, native=True) == left
-    assert left[1:] != [memory.data.tobytes() for memory in objects.memory]
+        for native in (True, False):
+            assert left(access, places, things, held, native=native) is None
+        places = np.clip(places, 0, 0.9)
+    mine, its = (left(access, places, things, held, native=n) for n in (True, False))
+    assert mine == its is not None
+    assert its[1:] != [a.data.tobytes() for a in held]
