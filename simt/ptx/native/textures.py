@@ -87,7 +87,7 @@ def object_table(program: PtxProgram, memory: dict[int, Allocation]) -> np.ndarr
         first = texels.address - held.address if held is not None else 0
         steps = zip(texels.shape, texels.pitches, strict=True)
         end = first + sum((n - 1) * step for n, step in steps) + size
-        if held is not None and end <= held.data.size and first % size == 0:
+        if held is not None and end <= held.data.size and min(texels.shape) > 0:
             where = held.device_pointer + first, held.data.size - first
             words = way, *where, *texels.shape, *texels.pitches, *border.view(np.int64)
             table[handle - low + 1] = words
@@ -95,10 +95,7 @@ def object_table(program: PtxProgram, memory: dict[int, Allocation]) -> np.ndarr
 
 
 class Fetches(Translator):
-    """The instructions that fetch from textures and reach surfaces.
-
-    A fetch calls a function, which has code for each way of the launch's textures.
-    """
+    """Fetches call functions that have code for each way of a launch's textures."""
 
     def _row(self, thing: str) -> tuple[str, list[Any]]:
         """Where an object begins, and its words."""
@@ -130,6 +127,8 @@ class Fetches(Translator):
     def fetch(self, geometry: str, of: str, gather: int | None) -> str:
         """The code of one of the functions; how it begins."""
         start, row = self._row("%object")
+        if geometry.endswith("cube"):
+            self.unless((row[5] < 6).value, "fault.memory")  # no cube
         labels = " ".join(f"i64 {k}, label %way.{k}" for k in range(1, len(ways(self.program)) + 1))
         self.leave(f"switch i64 {row[0].value}, label %fault.memory [ {labels} ]")
 
@@ -146,8 +145,8 @@ class Fetches(Translator):
             layer = Number(self, "%layer", "s32") if geometry.startswith("a") else None
             for n, part in enumerate(sampled(texture, geometry, layer, where, gather, load)):
                 number = isinstance(part, Number)
-                bits = self.bits(part.value, part.kind, "u32") if number else "0"
-                self.set(self.at("%out", n), bits)
+                word = self.bits(part.value, part.kind, "u32") if number else "0"
+                self.set(self.at("%out", n), word)
             self.leave("ret i1 false")
         values = ", ".join(f"{LLVM[of]} %{axis}" for axis in "xyz")
         return (f"define internal i1 @fetch.{self.fetches.index((geometry, of, gather))}("
