@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from simt.core.findings import Finding
-from simt.core.masks import EMPTY
 from simt.ptx.memory import MemoryAccess
 
 Lanes = Any
@@ -189,8 +188,6 @@ class TextureAccess(MemoryAccess):
         self, objects: Lanes, kind: type, dtype: np.dtype[Any], access: Callable[[Any], Lanes]
     ) -> Lanes:
         """What an access gives to each object that active threads name."""
-        same = objects.size == 1 or self.mask is EMPTY
-        each = objects.ravel() if same else self.active_values(objects, self.lanes(self.mask))
 
         def to(handle: int) -> Lanes:
             found = self.program.textures.get(handle)
@@ -200,7 +197,7 @@ class TextureAccess(MemoryAccess):
                 raise self.stop("out-of-bounds", message, *who)
             return access(found)
 
-        every = np.unique(each).tolist()
+        every = np.unique(objects).tolist()
         result = self._merged_parts((objects == n, partial(to, n)) for n in every)
         return np.zeros((4, 1, 1), dtype) if result is None else result
 
@@ -255,17 +252,14 @@ class TextureAccess(MemoryAccess):
 
     def _beyond(self, texels: Texels, coordinates: list[Lanes], wrong: Lanes, what: str) -> None:
         lanes = np.flatnonzero(self.spread(wrong))
-        who = [self.thread_name(int(n)) for n in lanes[:2]]
+        who, count = [self.thread_name(int(n)) for n in lanes[:2]], len(lanes)
         index = tuple(int(self.spread(x).ravel()[lanes[0]]) for x in coordinates)
-        width, *others = texels.shape[: len(index)]
-        axes = [f"{axis} = {x}" for axis, x in zip("yz", index[1:], strict=False)]
-        shape = " x ".join(f"{n:,}" for n in (width, *others))
+        place = ", ".join(f"{a} = {x}" for a, x in zip(("byte x", "y", "z"), index, strict=False))
+        shape = " x ".join(f"{n:,}" for n in texels.shape[: len(index)])
         message = (
-            f"{self.text(who[0])} {what} of {texels.name} at "
-            f"{', '.join([f'byte x = {index[0]}', *axes])}, out of bounds: it has {shape} texels "
-            f"of {texels.pitches[0]} bytes{self.further(len(lanes))}"
+            f"{self.text(who[0])} {what} of {texels.name} at {place}, out of bounds: it has "
+            f"{shape} texels of {texels.pitches[0]} bytes{self.further(count)}"
         )
-        count = len(lanes)
         self.pass_over(
             Finding("out-of-bounds", self.here(), message, who, texels.name, index, count=count)
         )
