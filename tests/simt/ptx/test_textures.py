@@ -88,12 +88,8 @@ def left(
     for copy, a in zip(copies, held, strict=True):
         copy.address = a.address
     program.textures, program.reached = things, {f"t{k}": a for k, a in enumerate(copies)}
-    shape = (1, 1, 1), (THREADS, 1, 1)
-    result = (
-        launch_native(program, *shape, values, 0)
-        if native
-        else launch(program, *shape, values, machine=PtxMachine)
-    )
+    run: Any = program, (1, 1, 1), (THREADS, 1, 1), values
+    result = launch_native(*run, 0) if native else launch(*run, machine=PtxMachine)
     assert "left" not in program.native
     stopped = result is None or result.stopped
     return None if stopped else [arrays[2].tobytes(), *(a.data.tobytes() for a in copies)]
