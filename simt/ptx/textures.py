@@ -54,10 +54,7 @@ class Texture:
     border: tuple[Any, ...] = NOTHING
 
     def axis(self, k: int, x: Lanes, *, smooth: bool) -> list[tuple[Lanes, Lanes, Lanes]]:
-        """Where a coordinate leads along an axis: texel, weight, whether it is inside.
-
-        One place, or the two that a linear filter weighs (`smooth`).
-        """
+        """The texel at a coordinate, or two if `smooth`: number, weight, whether it is inside."""
         count, mode = self.texels.shape[k], self.modes[k]
         x = np.clip(np.where(x == x, x, np.float32(0)), np.float32(-FAR), np.float32(FAR))
         if self.normalized:
@@ -215,10 +212,7 @@ class TextureAccess(MemoryAccess):
         self, geometry: str, objects: Lanes, layer: Lanes, where: tuple[Lanes, ...],
         dtype: np.dtype[Any], gather: int | None = None,
     ) -> Lanes:  # fmt: skip
-        """`tex`: the four channels at coordinates, along a first axis.
-
-        With `gather`, `tld4`: one channel of the four texels that a linear filter would weigh.
-        """
+        """`tex`, or `tld4` with `gather`: what `sampled` gives, along a first axis."""
 
         def load(t: Texels, further: Lanes, inside: Lanes) -> Lanes:
             stored = np.dtype(f"{t.kind}{t.bits // 8}")
