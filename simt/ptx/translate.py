@@ -105,6 +105,18 @@ def result_kind(i: Instruction) -> str:
     return kind
 
 
+def texel(i: Instruction, operand: str) -> tuple[str, str, str | None, list[str]]:
+    """`[%rd1, <%f1, %f2>]`: geometry, object, layer if it has layers, coordinates."""
+    match = re.fullmatch(r"\[([\w%$]+), <(.*)>\]", operand)
+    geometry = next((word for word in i.op if word in GEOMETRIES), "")
+    plain = "b" in i.op or ("v4" in i.op and i.op[-2] in ("f32", "s32", "u32"))
+    if not match or not geometry or not plain:
+        raise not_covered(str(i), i.line)
+    where = names(match[2])
+    layer = where.pop(0) if geometry.startswith("a") else None
+    return geometry, match[1], layer, where[: GEOMETRIES[geometry]]
+
+
 def _written_registers(function: Function, i: Instruction) -> list[str]:
     """The registers that an instruction writes."""
     if i.op[0] in NO_RESULT or not i.operands or i.op[0] == "call":
@@ -633,22 +645,15 @@ class _Translator(TensorCores, MbarrierInstructions):
     # --- textures and surfaces
 
     def _texel(self, i: Instruction, operand: str, kind: str) -> str:
-        """`[%rd1, <%f1, %f2>]` as arguments: geometry, object, layer, coordinates."""
-        match = re.fullmatch(r"\[([\w%$]+), <(.*)>\]", operand)
-        geometry = next((word for word in i.op if word in GEOMETRIES), "")
-        if not match or not geometry:
-            raise not_covered(str(i), i.line)
-        where, layer = names(match[2]), "None"
-        if geometry.startswith("a"):
-            layer = self.read(where.pop(0), "s32")
-        xyz = ", ".join(self.read(x, kind) for x in where[: GEOMETRIES[geometry]])
-        return f"{geometry!r}, {self.read(match[1], 'u64')}, {layer}, ({xyz},)"
+        """The arguments geometry, object, layer, coordinates."""
+        geometry, thing, layer, where = texel(i, operand)
+        xyz = ", ".join(self.read(x, kind) for x in where)
+        layer = layer and self.read(layer, "s32")
+        return f"{geometry!r}, {self.read(thing, 'u64')}, {layer}, ({xyz},)"
 
     def _do_tex(self, i: Instruction) -> None:
         """A fetch; there are no other levels of detail than the first."""
         to, of = i.op[-2:]
-        if to not in ("f32", "s32", "u32") or "v4" not in i.op:
-            raise not_covered(str(i), i.line)
         component = f", {'rgba'.index(i.op[1])}" if i.op[0] == "tld4" else ""
         self._emit(f"p = m.fetch({self._texel(i, i.operands[1], of)}, {self._type(to)}{component})")
         self._write_parts(i, to)
@@ -658,21 +663,20 @@ class _Translator(TensorCores, MbarrierInstructions):
     def _write_parts(self, i: Instruction, kind: str) -> None:
         for k, register in enumerate(names(i.operands[0])):
             if register != "_":
-                self.write(register, f"p[..., {k}]", kind)
+                self.write(register, f"p[{k}]", kind)
 
     def _do_suld(self, i: Instruction) -> None:
         kind, mode = i.op[-2:]
         texel, count = self._texel(i, i.operands[1], "s32"), len(names(i.operands[0]))
-        self._emit(f"p = m.read_surface({mode!r}, {texel}, {self._type(kind)}, {count})")
+        self._emit(f"p = m.surface({mode!r}, {texel}, {self._type(kind)}, {count})")
         self._write_parts(i, kind)
 
     def _do_sust(self, i: Instruction) -> None:
         kind, mode = i.op[-2:]
-        if i.op[1] != "b":
-            raise not_covered(str(i), i.line)
         texel = self._texel(i, i.operands[0], "s32")
-        values = ", ".join(self.read(register, kind) for register in names(i.operands[1]))
-        self._emit(f"m.write_surface({mode!r}, {texel}, {self._type(kind)}, ({values},))")
+        parts = [self.read(register, kind) for register in names(i.operands[1])]
+        values = f"({', '.join(parts)})"  # of one the number itself
+        self._emit(f"m.surface({mode!r}, {texel}, {self._type(kind)}, {len(parts)}, {values})")
 
     # --- among the lanes of a warp
 

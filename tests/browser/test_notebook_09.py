@@ -7,12 +7,7 @@ from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("_nvrtc")]
 
-CELLS = (
-    "09_cuda_cpp",
-    'gl.predict("int_overflow"',
-    "transpose_cpp = ",
-    'gl.check("transpose_cpp"',
-)
+CELLS = ("09_cuda_cpp", 'gl.predict("int_overflow"', "transpose_cpp = ", 'gl.check("transpose_cpp"')
 COLORED = """kind => [...CSS.highlights.get("gl-" + kind)].map(range =>
     range.startContainer.data.slice(range.startOffset, range.endOffset))"""
 

@@ -192,10 +192,7 @@ def test_overrides_that_make_no_sense_are_told(tmp_path, text, said):
 
 
 def test_anonymous_numbers_stay_and_no_name_is_beside_them(graded, tmp_path):
-    first = {
-        "annlee_12_100_hw.py": ("passed", 1),
-        "boli_13_101_hw.py": ("0 boli_13_101_hw.py", 1),
-    }
+    first = {"annlee_12_100_hw.py": ("passed", 1), "boli_13_101_hw.py": ("0 boli_13_101_hw.py", 1)}
     graded(first, "", "", "--anonymous")
     before = {row["name"]: row["anonymous"] for row in rows(tmp_path / "results.students.csv")}
     graded({})  # with names in between

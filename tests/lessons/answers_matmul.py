@@ -4,14 +4,7 @@ import numpy as np
 
 from gpulearn import cuda
 from gpulearn_lessons.matmul.matmul_ladder import TILE
-from gpulearn_lessons.matmul.matmul_registers import (
-    ALONG,
-    COLUMNS,
-    DOWN,
-    HIGH,
-    ROWS,
-    WIDE,
-)
+from gpulearn_lessons.matmul.matmul_registers import ALONG, COLUMNS, DOWN, HIGH, ROWS, WIDE
 
 
 @cuda.jit(device=True)

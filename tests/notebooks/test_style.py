@@ -9,11 +9,7 @@ from tests.notebooks.harness import NOTEBOOKS
 from tests.notebooks.markup import pictures_without_words
 from tests.notebooks.minutes import readme_minutes
 from tests.notebooks.page import Page, read
-from tests.notebooks.references import (
-    links_lead_somewhere,
-    readme_findings,
-    repeated_definitions,
-)
+from tests.notebooks.references import links_lead_somewhere, readme_findings, repeated_definitions
 from tests.notebooks.style import findings
 from tools import links
 

@@ -3,6 +3,8 @@
 import struct
 from dataclasses import dataclass
 
+import numpy as np
+
 from simt.programs.cuda.errors import ApiError
 from simt.programs.cuda.memory import Piece
 from simt.programs.cuda.state import Answer, State
@@ -124,7 +126,7 @@ class ArrayCalls(State):
         kind, pointer, *channels = numbers[:7]
         width, height, pitch, *modes = numbers[7:13]
         filtered, floats, normalized = map(bool, numbers[13:16])
-        border = struct.unpack("<4f", struct.pack("<4I", *numbers[16:]))
+        border = tuple(np.array(numbers[16:], np.uint32).view(np.float32))
         if kind == ARRAY:
             array = self._array(pointer)
             texels = _texels(array.piece, array.shape, array.pitches, array.channels)

@@ -26,6 +26,7 @@ from simt.ptx.machine import PtxMachine
 from simt.ptx.native.build import compiled
 from simt.ptx.native.emitter import NotNative
 from simt.ptx.native.scheduler import MASKS, Kernel
+from simt.ptx.native.textures import object_table, ways
 from simt.ptx.native.translator import FAULTS, FRAME, MOST_PRINTED, OWN, SAID
 from simt.ptx.program import PtxProgram
 
@@ -56,8 +57,9 @@ def launch_native(
         if "left" in native:
             raise NotNative(native["left"])
         for even in (True, False):
-            code = native.get((block, even)) or _Code(program, block, even=even)
-            native[block, even], common = code, _Common(program, code.kernel, values)
+            key = block, even, *ways(program)
+            code = native.get(key) or _Code(program, block, even=even)
+            native[key], common = code, _Common(program, code.kernel, values)
             if common.even:
                 break
         if common.fixed:
@@ -222,6 +224,7 @@ class _Common:
         self.even = not any(into % 16 for into, _, _ in slots)
         self.slots = np.array(slots[1:], np.int64)
         self.addresses = np.array(addresses[1:], np.uint64)
+        self.objects = object_table(program, memory.tables["global"])
         x, y, z = (np.arange(n) for n in kernel.block)
         tids = x[None, None, :] | y[None, :, None] << 11 | z[:, None, None] << 22
         self.tids = tids.ravel().astype(np.int32)
@@ -279,6 +282,7 @@ class _Frame:
             "table": common.table.ctypes.data, "slots": common.slots.ctypes.data,
             "addresses": common.addresses.ctypes.data,
             "params": common.params.ctypes.data, "spaces": self.spaces.ctypes.data,
+            "objects": common.objects.ctypes.data,
         }  # fmt: skip
         self.words = np.array(list(words.values()), np.int64)
         self.address = self.words.ctypes.data

@@ -59,7 +59,7 @@ class Registers:
         """A float's register is kept as a float."""
         known = set()
         for i, written in zip(self.flat.code, self._defined, strict=True):
-            kind = result_kind(i) if i.op[0] == "cvt" else i.op[-1]
+            kind = result_kind(i) if i.op[0] in ("cvt", "tex", "tld4") else i.op[-1]
             for name in written if kind in FLOATS and i.op[0] not in ("setp", "set") else ():
                 if name not in known and self.flat.widths[name] == bits_of(kind):
                     self.homes[name] = kind

@@ -7,7 +7,8 @@ cooperative launch all have begun before one goes on for the second time.
 """
 
 from simt.ptx.memory import LOCAL_BITS, POISON
-from simt.ptx.native.translator import BARRIER, FAULTS, FRAME, OWN, SAID, TURN, WARP, Translator
+from simt.ptx.native.textures import Fetches
+from simt.ptx.native.translator import BARRIER, FAULTS, FRAME, OWN, SAID, TURN, WARP
 from simt.ptx.parse import WINDOWS
 from simt.ptx.program import PtxProgram
 
@@ -51,7 +52,7 @@ define internal {t} @numpy.{function}.{kind}({t} %x) noinline {{
 """
 
 
-class Kernel(Translator):
+class Kernel(Fetches):
     """A kernel as the text of an LLVM module: `i64 run(ptr frame, i64 first, i64 last)`.
 
     The result is 0, or says why the blocks from the first to before the last have not all run: 1 if
@@ -76,6 +77,8 @@ class Kernel(Translator):
         if self.caches:
             self._find()
             functions.append(self._function(FIND, {"nowhere": "ptr null"}, GIVEN))
+        for what in self.fetches:
+            functions.append(self._function(self.fetch(*what), {"fault.memory": "i1 true"}))
         functions += [
             FUNCTION.format(
                 name=f"simt_{name}_{kind}", function=name, kind=kind,

@@ -31,7 +31,7 @@ from simt.ptx.translate import ATOMICS, PACKED, SPECIAL, WIDEST, number, result_
 OWN = ("shared", "local", "state", "points", "warps", "values", "masks", "said")  # of a block
 FRAME = ("stop", "noted", "block", "gx", "gy", "gz", "dynamic", "count", "grid", "own", "printed",
          *OWN, "tids", "prints", "published", "table", "slots", "addresses", "caches", "params",
-         "spaces")  # fmt: skip
+         "spaces", "objects")  # fmt: skip
 # what the threads of a block leave at a barrier and hear behind it; where they are; their turns
 SAID = ("true", "all", "true.seen", "all.seen", "gathered", "turns")
 MOST_PRINTED = 1 << 20  # bytes of a worker
@@ -74,6 +74,7 @@ class Translator(TensorCores, Mbarriers):
         self.written: set[Root] = set()
         self.texts: list[list[tuple[str, str, int, int]]] = []  # what is printed
         self.caches = 0
+        self.fetches: list[tuple[str, str, int | None]] = []  # functions that do: see `textures`
         self.offsets, self.sizes = {}, {}  # of arrays
         for space in ("shared", "local"):
             own = [(a.name, aligned(a.size)) for _, a in program.own_arrays if a.space == space]

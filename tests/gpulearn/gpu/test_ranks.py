@@ -17,9 +17,7 @@ from gpulearn_lessons.fault_tolerance.train import Options, train
 GPUS = torch.cuda.device_count()
 PLACE = "cuda" if GPUS else "cpu"
 SHARED = pytest.mark.skipif(GPUS > 1, reason="each rank has a GPU of its own here")
-OURS = {
-    "overlapping": functools.partial(gl.parallel.OverlappingDataParallel, most_bytes=40_000),
-}
+OURS = {"overlapping": functools.partial(gl.parallel.OverlappingDataParallel, most_bytes=40_000)}
 
 
 @pytest.fixture

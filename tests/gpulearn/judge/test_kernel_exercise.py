@@ -385,11 +385,7 @@ def test_what_is_written_back_as_it_was_is_not_called_unwritten():
         pass
 
     negate = Specification(
-        back_again,
-        lambda a: (-a,),
-        lambda a, block: blocks_along(a.size, block),
-        32,
-        updated=(0,),
+        back_again, lambda a: (-a,), lambda a, block: blocks_along(a.size, block), 32, updated=(0,)
     )
     for kernel, why in ((back_again, "what is written to it is"), (untouched, "nothing is")):
         launch = Launch.of(negate, "ones", np.ones(40, np.float32))

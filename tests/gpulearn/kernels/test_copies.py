@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpulearn.kernels.copies import (
-    COPY_BY_ROWS,
-    COPY_COALESCED,
-    COPY_IN_RUNS,
-    COPY_STRIDED,
-)
+from gpulearn.kernels.copies import COPY_BY_ROWS, COPY_COALESCED, COPY_IN_RUNS, COPY_STRIDED
 
 from .launched import launched
 from .lesson_kernels import COPY_BY_COLUMNS, COPY_GATHER, CUT_OUT, EVERY_EIGHTH

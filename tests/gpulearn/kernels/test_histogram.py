@@ -4,11 +4,7 @@ import numpy as np
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.histogram import (
-    BINS,
-    HISTOGRAM_SHARED,
-    histogram_shared,
-)
+from gpulearn.kernels.histogram import BINS, HISTOGRAM_SHARED, histogram_shared
 
 
 def values(n: int, bins: int = BINS, seed: int = 0) -> np.ndarray:

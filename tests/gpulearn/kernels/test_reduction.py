@@ -22,12 +22,7 @@ from gpulearn.kernels.reduction import (
     sums_of_stretches,
 )
 
-LADDER = (
-    block_sums_interleaved,
-    block_sums_packed,
-    block_sums_sequential,
-    block_sums_shuffle,
-)
+LADDER = (block_sums_interleaved, block_sums_packed, block_sums_sequential, block_sums_shuffle)
 
 
 def values(n: int) -> np.ndarray:

@@ -4,12 +4,7 @@ import numpy as np
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.vectors import (
-    SAXPY_GRID_STRIDE,
-    VECTOR_ADD,
-    saxpy_grid_stride,
-    vector_add,
-)
+from gpulearn.kernels.vectors import SAXPY_GRID_STRIDE, VECTOR_ADD, saxpy_grid_stride, vector_add
 
 
 def vectors(n):

@@ -89,7 +89,7 @@ SCHEDULERS = {
         {"steps": 60, "lowest": 0.003},
         "CosineAnnealingLR",
         {"T_max": 60, "eta_min": 0.003},
-    ),
+    )
 }
 
 

@@ -12,11 +12,7 @@ from gpulearn.errors import BadInput
 from gpulearn.perf import recordings
 from gpulearn.perf.gpus import GPUS, gpu_spec
 from gpulearn.perf.series import Provenance
-from gpulearn_lessons.matmul import (
-    compare_rungs,
-    ladder_explorer,
-    product_scheme,
-)
+from gpulearn_lessons.matmul import compare_rungs, ladder_explorer, product_scheme
 from gpulearn_lessons.matmul import rung_rates as rates_module
 from gpulearn_lessons.matmul.ladder import LADDER, NOT_ADDITIVE, ladder_counts
 from gpulearn_lessons.matmul.ladder_figures import MEASURES, draw_ladder

@@ -22,10 +22,7 @@ def test_a_unit_leaves_few_digits(most, unit):
 
 @pytest.mark.parametrize(
     ("bars", "message"),
-    [
-        ({}, "bars is"),
-        ({"a": 3}, "a is 3: give what gl.train.memory_budget returned"),
-    ],
+    [({}, "bars is"), ({"a": 3}, "a is 3: give what gl.train.memory_budget returned")],
 )
 def test_what_are_no_bytes_is_refused(bars, message):
     with pytest.raises(gl.errors.BadInput, match=message):

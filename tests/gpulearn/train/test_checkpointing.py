@@ -11,11 +11,7 @@ import pytest
 import torch
 
 import gpulearn as gl
-from gpulearn.train.checkpointing import (
-    load_checkpoint,
-    save_and_resume,
-    save_checkpoint,
-)
+from gpulearn.train.checkpointing import load_checkpoint, save_and_resume, save_checkpoint
 
 DIGITS = gl.digits()
 DATA = (

@@ -11,13 +11,7 @@ from torch import nn
 from gpulearn.errors import BadInput
 from gpulearn.train import activation_memory
 from gpulearn.train.activation_memory import GpuMeter, most_kept, saved_for_backward
-from gpulearn.train.memory import (
-    STATES,
-    LiveMemory,
-    measured_memory,
-    memory_budget,
-    peak_memory,
-)
+from gpulearn.train.memory import STATES, LiveMemory, measured_memory, memory_budget, peak_memory
 from gpulearn.train.models import MLP, LeNet
 from gpulearn.train.precision import PRECISIONS, Precision
 from gpulearn.train.recompute import in_stages

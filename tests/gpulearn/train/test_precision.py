@@ -7,11 +7,7 @@ import torch
 from torch import nn
 
 from gpulearn.errors import BadInput
-from gpulearn.train.precision import (
-    PRECISIONS,
-    Precision,
-    scale_the_loss,
-)
+from gpulearn.train.precision import PRECISIONS, Precision, scale_the_loss
 from gpulearn.train.step import clip_by_global_norm
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -8,10 +8,7 @@ from torch import nn
 
 import gpulearn as gl
 from gpulearn.errors import BadInput
-from gpulearn.train.step import (
-    accumulate_gradients,
-    clip_by_global_norm,
-)
+from gpulearn.train.step import accumulate_gradients, clip_by_global_norm
 
 DIGITS = gl.digits()
 IMAGES = torch.tensor(DIGITS.train_images[:20])

@@ -24,10 +24,7 @@ ROOT = Path(__file__).resolve().parents[3]
 OWN = ROOT / "tests" / "gpulearn" / "judge" / "own" / "trapezoids.py"
 COURSE = "03_threads_blocks_grids"
 # what the second student writes in place of some text of the solution
-MISTAKES = {
-    "mirror": ("columns - 1 - x", "columns - x"),
-    "trapezoid_area": (" / 2", ""),
-}
+MISTAKES = {"mirror": ("columns - 1 - x", "columns - x"), "trapezoid_area": (" / 2", "")}
 PLACES = {"global_index": "global_index", "mirror": "mirror",
           "trapezoid_area": f"{OWN}:trapezoid_area", "halve": f"{OWN}:halve"}  # fmt: skip
 

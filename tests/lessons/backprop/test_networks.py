@@ -5,12 +5,7 @@ import pytest
 
 from gpulearn.data.digits import digits
 from gpulearn.errors import BadInput, TrainingError
-from gpulearn_lessons.backprop.networks import (
-    dense_layers,
-    dense_values,
-    fit_dense,
-    gradient_norms,
-)
+from gpulearn_lessons.backprop.networks import dense_layers, dense_values, fit_dense, gradient_norms
 
 IMAGES = digits().train_images.reshape(-1, 64)
 LABELS = digits().train_labels

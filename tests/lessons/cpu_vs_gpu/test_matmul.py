@@ -8,11 +8,7 @@ from gpulearn.errors import BadInput
 from gpulearn.perf import matmul_times
 from gpulearn.perf.series import Provenance, Series
 from gpulearn_lessons.cpu_vs_gpu import matmul_figures as matmul
-from gpulearn_lessons.cpu_vs_gpu.matmul_figures import (
-    compare_gpus,
-    rates,
-    times,
-)
+from gpulearn_lessons.cpu_vs_gpu.matmul_figures import compare_gpus, rates, times
 
 HERE = Provenance("measured", "a laptop")
 SIZES = (64, 128, 256)

@@ -10,17 +10,9 @@ import gpulearn as gl
 from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import isend, rank, recv
 from gpulearn_lessons import pipeline_parallel
-from gpulearn_lessons.pipeline_parallel import (
-    bubble_fraction,
-    check_schedule,
-    time_schedule,
-)
+from gpulearn_lessons.pipeline_parallel import bubble_fraction, check_schedule, time_schedule
 from gpulearn_lessons.pipeline_parallel.actions import schedule_of
-from gpulearn_lessons.pipeline_parallel.orders import (
-    SCHEDULES,
-    pipeline_schedule,
-    warm_up,
-)
+from gpulearn_lessons.pipeline_parallel.orders import SCHEDULES, pipeline_schedule, warm_up
 
 PLANS = [
     (name, p, m, v)

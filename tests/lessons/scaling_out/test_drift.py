@@ -8,10 +8,7 @@ import torch
 
 import gpulearn as gl
 from gpulearn_lessons import scaling_out
-from gpulearn_lessons.scaling_out import (
-    compression_study,
-    measure_drift,
-)
+from gpulearn_lessons.scaling_out import compression_study, measure_drift
 from gpulearn_lessons.scaling_out import scaling_studies as drift_figure
 from gpulearn_lessons.scaling_out.compressed_gradients import average_compressed
 from gpulearn_lessons.scaling_out.replica_drift import POLICIES, Drift, _drift, _own_digits

@@ -23,11 +23,7 @@ from gpulearn_lessons.sharded_training import (
 )
 
 SHAPE = DecoderShape(vocabulary=11, context=6, width=8, heads=2, layers=2)
-STAGES = {
-    "state": ShardedOptimizer,
-    "gradients": ShardedGradients,
-    "parameters": ShardedParameters,
-}
+STAGES = {"state": ShardedOptimizer, "gradients": ShardedGradients, "parameters": ShardedParameters}
 SGD = partial(torch.optim.SGD, lr=0.1, momentum=0.9)
 ADAMW = partial(torch.optim.AdamW, lr=1e-2)
 BATCH, STEPS = 24, 5  # each number of ranks divides the batch

@@ -5,12 +5,7 @@ import pytest
 
 from gpulearn.kernels.blocks import BLOCK
 from gpulearn.kernels.specification import poisoned
-from gpulearn_lessons.shared_memory.stencil import (
-    RADIUS,
-    STENCIL_1D,
-    STENCIL_1D_NAIVE,
-    WINDOW,
-)
+from gpulearn_lessons.shared_memory.stencil import RADIUS, STENCIL_1D, STENCIL_1D_NAIVE, WINDOW
 from tests.gpulearn.kernels.launched import launched
 from tests.gpulearn.kernels.lesson_kernels import EDGES
 

@@ -7,14 +7,7 @@ import pytest
 from tests.notebooks.harness import NOTEBOOKS, has
 from tests.notebooks.page import read
 from tools.links import repository
-from tools.site.browser_tab import (
-    EDITION,
-    SET_UP,
-    for_a_tab,
-    in_the_edition,
-    link,
-    page,
-)
+from tools.site.browser_tab import EDITION, SET_UP, for_a_tab, in_the_edition, link, page
 from tools.site.pages import ways
 
 PATHS = [path for path in sorted(NOTEBOOKS.glob("*.ipynb")) if in_the_edition(path.stem)]

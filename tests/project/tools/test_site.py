@@ -25,15 +25,7 @@ from tools.links import ROOT, badge, repository
 from tools.site import __main__ as site
 from tools.site import check, contents, pages
 from tools.site.__main__ import reachable
-from tools.site.reference import (
-    commands,
-    named,
-    namespaces,
-    overview,
-    public,
-    reference,
-    types,
-)
+from tools.site.reference import commands, named, namespaces, overview, public, reference, types
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PIXEL = base64.b64encode(b"a picture").decode()

@@ -52,7 +52,5 @@ def launches():
 
 
 HALVE = kernel_exercise(
-    HALVE_SPECIFICATION,
-    task="Halve each element.",
-    cases=lambda: list(launches()),
+    HALVE_SPECIFICATION, task="Halve each element.", cases=lambda: list(launches())
 )

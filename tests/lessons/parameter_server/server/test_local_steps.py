@@ -5,10 +5,7 @@ import pytest
 import torch
 
 import gpulearn as gl
-from gpulearn_lessons.parameter_server.server.local_steps import (
-    federated_average,
-    local_sgd,
-)
+from gpulearn_lessons.parameter_server.server.local_steps import federated_average, local_sgd
 
 
 def local_fixed_point(curvatures, minima, lr, every):

@@ -2,13 +2,16 @@
 
 import math
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import simt
 from simt.programs.cuda.run import CudaProgram
 from simt.programs.launches import Launches
+from simt.ptx.native.launch import left_to_executor
 
 pytestmark = pytest.mark.usefixtures("_host_compiler")
 SOURCE = Path(__file__).parent / "textures.cu"
@@ -136,89 +139,67 @@ def test_a_fetch_gives_what_the_guide_s_formulas_give(case, program, tmp_path):
     name, _, pitched = geometry.partition(" ")
     numbers = (GEOMETRIES.index(name), width, height, depth, mode, smooth, floats, normalized)
     words = ["fetch", str(tmp_path / "in"), str(tmp_path / "out"), form]
-    launches = Launches(in_detail=False)
     words += [str(int(n)) for n in (*numbers, PLACES, pitched == "pitched")]
-    assert program.run(words, launches, captured=True) == 0
-    assert launches.sentences() == []
     values = texels.astype(float)
     if floats:
         values = np.maximum(values.astype("f4") / np.float32(np.iinfo(kind).max), -1).astype(float)
     expected = np.array([fetched(name, values, p, mode, smooth, normalized) for p in places])
     result_kind = "f4" if floats else kind
-    result = np.fromfile(tmp_path / "out", result_kind).reshape(PLACES, -1)
-    if smooth:
-        np.testing.assert_allclose(result, expected, rtol=2e-7, atol=1e-7)
-    else:
-        assert (result == expected.astype(result_kind)).all()
-    assert len(np.unique(result)) > 4
+    for engine in (nullcontext, simt.unchecked):
+        launches = Launches(in_detail=False)
+        with engine():
+            assert program.run(words, launches, captured=True) == 0
+        assert launches.sentences() == []
+        result = np.fromfile(tmp_path / "out", result_kind).reshape(PLACES, -1)
+        if smooth:
+            np.testing.assert_allclose(result, expected, rtol=2e-7, atol=1e-7)
+        else:
+            assert (result == expected.astype(result_kind)).all()
+        assert len(np.unique(result)) > 4
+    assert {"fetch", "gather"}.isdisjoint(left_to_executor)
 
 
 # --- surfaces, and what goes wrong
 
-PRINTED = {
+PRINTED = {  # lines; what is found, by the mark of its line
     "surfaces": (["0 wrong: 15 0 0 7 63"], {}),
     "volumes": (["7 9 9 11, 8 x 6 x 3, 3"], {}),
-    "outside": (
-        ["wait: cudaErrorIllegalAddress"],
-        {
-            "outside": "thread (0, 6) of block 0 writes 4 bytes of array at byte x = 0, y = 6, out "
-            "of bounds: it has 8 x 6 texels of 4 bytes (and 7 more threads)"
-        },
-    ),
-    "askew": (
-        ["wait: cudaErrorMisalignedAddress"],
-        {"x in texels": "accesses 4 bytes at once from byte 1 of array on"},
-    ),
-    "unset": (
-        ["wait: cudaSuccess"],
-        {"reads": "reads array[16] in global memory, which nobody has written", "": "no result"},
-    ),
-    "freed": (
-        ["wait: cudaErrorIllegalAddress"],
-        {"reads again": "it is a CUDA array (192 bytes from line"},
-    ),
-    "race": (
-        ["wait: cudaSuccess"],
-        {"fetched": "race on array[7] in global memory: thread 7 of block 0 writes it", "": "no"},
-    ),
-    "streams": (
-        ["wait: cudaSuccess"],
-        {"other stream": "in_texels on one writes array, which reads of line", "": "no result"},
-    ),
-    "bindless": (
-        ["8 25 10 27 12 29 14 31 27 12", "wait: cudaErrorIllegalAddress"],
-        {"chosen": "which is no texture object"},
-    ),
-    "calls": (
-        [
-            "odd: cudaErrorInvalidValue",
-            "odd: cudaErrorInvalidChannelDescriptor",
-            "filter: cudaErrorInvalidFilterSetting",
-            "surface: cudaErrorInvalidValue",
-            "copy: cudaErrorInvalidValue",
-            "row: cudaErrorInvalidValue",
-            "askew: cudaErrorInvalidValue",
-            "large: cudaErrorInvalidValue",
-            "free: cudaErrorInvalidValue",
-            "free: cudaSuccess",
-            "again: cudaErrorInvalidResourceHandle",
-            "destroy: cudaErrorInvalidValue",
-        ],
-        {
-            "no width": "an array for 0 x 3 x 0 texels is asked for",
-            "format": "texels have 1, 2 or 4 channels of 8, 16 or 32 bits each, got 24, 0, 0, 0",
-            "filter": "a linear filter needs float texels, or cudaReadModeNormalizedFloat",
-            "surface": "which was made without cudaArraySurfaceLoadStore",
-            "pointer": "which is no pointer: copy with cudaMemcpy2DToArray and its kin",
-            "row": "takes 64 bytes of 1 rows of 1 slices from (8, 0, 0) on",
-            "alignment": "this one begins at byte 4 of device memory",
-            "too large": "a texture takes 4,160 bytes of device memory (4,096 bytes",
-            "cudaFree": ": give it to cudaFreeArray",
-            "again": "is given for a CUDA array",
-            "object": "there is no object 0x5 to destroy",
-        },
-    ),
-}
+    "outside": (["wait: cudaErrorIllegalAddress"], {
+        "outside": "thread (0, 6) of block 0 writes 4 bytes of array at byte x = 0, y = 6, out of "
+        "bounds: it has 8 x 6 texels of 4 bytes (and 7 more threads)"}),
+    "askew": (["wait: cudaErrorMisalignedAddress"], {
+        "x in texels": "accesses 4 bytes at once from byte 1 of array on"}),
+    "unset": (["wait: cudaSuccess"], {
+        "reads": "reads array[16] in global memory, which nobody has written", "": "no result"}),
+    "freed": (["wait: cudaErrorIllegalAddress"], {
+        "reads again": "it is a CUDA array (192 bytes from line"}),
+    "race": (["wait: cudaSuccess"], {
+        "fetched": "race on array[7] in global memory: thread 7 of block 0 writes it", "": "no"}),
+    "streams": (["wait: cudaSuccess"], {
+        "other stream": "in_texels on one writes array, which reads of line", "": "no result"}),
+    "bindless": (["8 25 10 27 12 29 14 31 27 12", "wait: cudaErrorIllegalAddress"], {
+        "chosen": "which is no texture object"}),
+    "calls": ([
+        "odd: cudaErrorInvalidValue", "odd: cudaErrorInvalidChannelDescriptor",
+        "filter: cudaErrorInvalidFilterSetting", "surface: cudaErrorInvalidValue",
+        "copy: cudaErrorInvalidValue", "row: cudaErrorInvalidValue",
+        "askew: cudaErrorInvalidValue", "large: cudaErrorInvalidValue",
+        "free: cudaErrorInvalidValue", "free: cudaSuccess",
+        "again: cudaErrorInvalidResourceHandle", "destroy: cudaErrorInvalidValue",
+    ], {
+        "no width": "an array for 0 x 3 x 0 texels is asked for",
+        "format": "texels have 1, 2 or 4 channels of 8, 16 or 32 bits each, got 24, 0, 0, 0",
+        "filter": "a linear filter needs float texels, or cudaReadModeNormalizedFloat",
+        "surface": "which was made without cudaArraySurfaceLoadStore",
+        "pointer": "which is no pointer: copy with cudaMemcpy2DToArray and its kin",
+        "row": "takes 64 bytes of 1 rows of 1 slices from (8, 0, 0) on",
+        "alignment": "this one begins at byte 4 of device memory",
+        "too large": "a texture takes 4,160 bytes of device memory (4,096 bytes",
+        "cudaFree": ": give it to cudaFreeArray",
+        "again": "is given for a CUDA array",
+        "object": "there is no object 0x5 to destroy",
+    }),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PRINTED)
@@ -234,3 +215,6 @@ def test_surfaces_and_what_goes_wrong_with_them(name, program, capsys):
         number = next((n for n, text in enumerate(lines, 1) if mark and f"[{mark}]" in text), 0)
         place = f"textures.cu:{number}: " if mark else "textures.cu: "
         assert any(s.startswith(place) and words in s for s in said), (mark, said)
+    with simt.unchecked():
+        assert program.run([name], Launches(in_detail=False), captured=True) == 0
+    assert capsys.readouterr().out.splitlines() == printed
