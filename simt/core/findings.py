@@ -75,16 +75,6 @@ class Finding:
         del data["errors"], data["error"]
         return data
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Finding:
-        """The inverse of `as_dict`, after a trip through JSON."""
-        data = dict(data)
-        data["threads"] = [{k: tuple(v) for k, v in t.items()} for t in data["threads"]]
-        if data["index"] is not None:
-            data["index"] = tuple(data["index"])
-        data["detail"] = tuple(data.get("detail", ()))
-        return cls(**data)
-
     def __str__(self) -> str:
         inside = f" of {self.function}" if self.function else ""
         where = f"line {self.line}{inside}: " if self.line else ""

@@ -110,20 +110,6 @@ class Steps:
             ],
         }
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Steps:
-        """The inverse of `as_dict`."""
-        steps = [
-            TraceStep(
-                s["line"],
-                s["function"],
-                [a == "1" for a in s["active"]],
-                [Touch(**t) for t in s["touches"]],
-            )
-            for s in data["steps"]
-        ]
-        return cls(data["block"], data["threads"], steps)
-
 
 class Recorder(Observer):
     """Records the steps of one block (its number in the grid)."""
