@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -65,11 +65,8 @@ class Signature:
     def with_types(self, arguments: list[str]) -> Signature:
         """The kernel with its template parameters filled in."""
         types = dict(zip(self.template, arguments, strict=False))
-        parameters = tuple(
-            Parameter(p.name, types.get(p.type, p.type), p.pointer, p.constant)
-            for p in self.parameters
-        )
-        return Signature(self.name, parameters, (), self.first, self.last)
+        parameters = tuple(replace(p, type=types.get(p.type, p.type)) for p in self.parameters)
+        return replace(self, parameters=parameters, template=())
 
 
 KERNEL = re.compile(
