@@ -147,11 +147,6 @@ class DeviceCode:
         self.shapes: dict[str, tuple[int, ...]] = shapes(source.text(0))
         self._kernels: dict[tuple[int, bool], DeviceKernel] = {}
 
-    @property
-    def has_managed(self) -> bool:
-        """Whether there are variables that the host reaches, too."""
-        return any(unit.managed for unit in self.modules)
-
     def add(self, binary: bytes, joined: int = 0) -> int:
         """A translation unit, and the number by which it is known: that of `joined` if given."""
         if joined:

@@ -62,12 +62,9 @@ class BinaryCalls(State):
             self.code.modules[values[0] - 1].manage(payload.decode(), piece)
 
     def do_symbol(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """The address of a variable on the device."""
-        return Answer(self.code.variable(values[0]).address)
-
-    def do_symbol_size(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """The bytes of a variable on the device."""
-        return Answer(self.code.variable(values[0]).size)
+        """The address of a variable on the device, or its bytes."""
+        piece = self.code.variable(values[0])
+        return Answer(piece.size if values[1] else piece.address)
 
     def do_parameters(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """The bytes of each parameter of a kernel, or where each lies if they are in one piece."""
