@@ -23,11 +23,9 @@ Lanes = Any
 WARP = 32
 HEAP = 1 << 28  # bytes that kernels can take by malloc
 SHUFFLES = {
-    "up": "shfl_up_sync",
-    "down": "shfl_down_sync",
-    "bfly": "shfl_xor_sync",
-    "idx": "shfl_sync",
-}
+    "up": "shfl_up_sync", "down": "shfl_down_sync", "bfly": "shfl_xor_sync", "idx": "shfl_sync",
+}  # fmt: skip
+VOTES = {"ballot": "ballot_sync", "any": "any_sync", "all": "all_sync", "uni": "eq_sync"}
 GRID_BARRIER = "cudaCGSynchronize"
 INTRINSIC_HANDLES = ("cudaCGGetIntrinsicHandle",)
 REDUCE: dict[str, Any] = {
@@ -123,9 +121,7 @@ class WarpOperations(Mbarriers):
         """`bar.warp.sync`, C++'s `__syncwarp()`."""
         INTRINSICS["syncwarp"].run(self, _plain(mask))
 
-    def fence(self, block_only: bool) -> None:
-        """`membar`, C++'s `__threadfence()` and its kin."""
-        sync.fence(self, block_only)
+    fence = sync.fence  # `membar`, C++'s `__threadfence()` and its kin
 
     # --- the lanes of a warp
 
@@ -153,10 +149,8 @@ class WarpOperations(Mbarriers):
 
     def vote(self, mode: str, predicate: Lanes, mask: Lanes) -> Lanes:
         """`vote.sync`."""
-        name = {"ballot": "ballot_sync", "any": "any_sync", "all": "all_sync", "uni": "eq_sync"}[
-            mode
-        ]
-        result = np.asarray(INTRINSICS[name].run(self, _plain(mask), self.rely(predicate)))
+        vote = INTRINSICS[VOTES[mode]].run
+        result = np.asarray(vote(self, _plain(mask), self.rely(predicate)))
         if result.ndim < 2:
             result = result.reshape(1, 1)
         return result.astype(np.uint32) if mode == "ballot" else result

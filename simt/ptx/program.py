@@ -176,20 +176,10 @@ class PtxProgram:
     def _arrays(self) -> list[Array]:
         """The shared and local arrays that the kernel uses; the dynamic one only once."""
         words = self._operand_words
-        every = [a for f in self.used for a in f.arrays.values()] + list(
-            self.module.arrays.values()
-        )
-        arrays, dynamic = [], False
-        for array in every:
-            if array.space not in ("shared", "local") or array.name not in words:
-                continue
-            if array.size == 0:
-                if dynamic:
-                    continue
-                dynamic = True
-            arrays.append(array)
-        # the dynamic one lies behind the others
-        return sorted(arrays, key=lambda a: a.size == 0 and a.space == "shared")
+        every = [a for f in self.used for a in f.arrays.values()] + [*self.module.arrays.values()]
+        arrays = [a for a in every if a.space in ("shared", "local") and a.name in words]
+        dynamic = [a for a in arrays if a.size == 0]
+        return [a for a in arrays if a.size] + dynamic[:1]  # which lies behind the others
 
     def _sizes(self, space: str) -> set[int]:
         """The bytes that accesses to a space take at once."""
@@ -262,12 +252,9 @@ class PtxProgram:
 
     def parameters(self, values: tuple[Any, ...]) -> dict[str, bytes]:
         """The bytes of each parameter; an array is the address of its first element."""
-        parameter_bytes = {}
-        for array, kind, value in zip(
-            self.function.params, self.function.kinds, values, strict=True
-        ):
-            parameter_bytes[array.name] = _as_bytes(value, kind, array.size)
-        return parameter_bytes
+        function = self.function
+        each = zip(function.params, function.kinds, values, strict=True)
+        return {array.name: _as_bytes(value, kind, array.size) for array, kind, value in each}
 
     def _stored_parameters(self) -> set[str]:
         """The parameters through which the kernel may write."""
@@ -328,8 +315,6 @@ def _as_bytes(value: Any, kind: str, size: int) -> bytes:
         return int(value.allocation.address + int(value.offset)).to_bytes(8, "little")
     if isinstance(value, bytes):
         return value
-    if isinstance(value, np.void):
-        return bytes(value.tobytes().ljust(size, b"\0"))
     if isinstance(value, np.generic):
         return bytes(value.tobytes().ljust(size, b"\0")[:size])
     if isinstance(value, float):
