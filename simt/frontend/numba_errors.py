@@ -29,14 +29,9 @@ def reason(function: Callable[..., Any], error: Exception) -> Finding | None:
     kind = type(error).__name__
     family = {c.__name__ for c in type(error).__mro__}
     refused = family & {
-        "CompilerError",
-        "NumbaRuntimeError",
-        "TypingError",
-        "UnsupportedBytecodeError",
-        "UnsupportedError",
-        "ForbiddenConstruct",
-        "VerificationError",
-    }
+        "CompilerError", "NumbaRuntimeError", "TypingError", "UnsupportedBytecodeError",
+        "UnsupportedError", "ForbiddenConstruct", "VerificationError",
+    }  # fmt: skip
     if not refused and kind not in ("NameError", "UntypedAttributeError", "NotDefinedError"):
         return None
     text = str(error)

@@ -16,7 +16,7 @@ from simt.core.limits import MAX_SHARED
 from simt.core.memory import Allocation, View
 from simt.cpp.wording import in_words
 from simt.host.arguments import LaunchArguments
-from simt.host.work.prepared import Outcome
+from simt.host.work.prepared import LaunchRequest, Outcome
 from simt.host.work.ptx import PreparedPtx
 from simt.observers.observer import Observer
 from simt.programs.cuda.memory import Piece, written
@@ -147,8 +147,8 @@ class PreparedKernel(PreparedPtx):
             return program, LaunchArguments(marshalled.values), marshalled.values
 
         super().__init__(
-            kernel.__name__, grid, block, shared, take, listing=kernel.program.source,
-            words=lambda finding: in_words(finding, kernel.code.shapes), xray=xray,
+            kernel.__name__, LaunchRequest(grid, block, arguments, shared, xray=xray), take,
+            lambda finding: in_words(finding, kernel.code.shapes), listing=kernel.program.source,
             most_shared=kernel.most_shared,
         )  # fmt: skip
 
