@@ -3,7 +3,7 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -62,11 +62,9 @@ class SourceFiles:
 
     def locate(self, process: int, addresses: Sequence[int]) -> int:
         """The line of the program in which the first of some addresses lies; 0 if unknown."""
-        for binary, base, low, high in _objects(process):
-            inside = tuple(a - base for a in addresses if low <= a < high)
-            for file, line in _resolved(binary, inside) if "libcudart" not in binary else ():
-                if is_own(file):
-                    return self.number(file) * FILE + line
+        for _, file, line in frames(process, addresses):
+            if is_own(file):
+                return self.number(file) * FILE + line
         return 0
 
 
@@ -75,17 +73,29 @@ def is_own(file: str) -> bool:
     return not (file.startswith(SYSTEM) or "/nvidia/cu" in file) and Path(file).is_file()
 
 
+def frames(process: int, addresses: Sequence[int]) -> Iterator[tuple[str, str, int]]:
+    """Function, file and line of addresses in a process, the innermost first, as far as known."""
+    for binary, base, low, high in _objects(process):
+        inside = tuple(a - base for a in addresses if low <= a < high)
+        if inside and "libcudart" not in binary:
+            yield from _resolved(binary, inside)
+
+
 @lru_cache(maxsize=4096)
-def _resolved(binary: str, addresses: tuple[int, ...]) -> list[tuple[str, int]]:
-    """File and line of addresses in a file, the innermost first, as far as known."""
+def _resolved(binary: str, addresses: tuple[int, ...]) -> list[tuple[str, str, int]]:
     tool = shutil.which("addr2line")
-    if tool is None or not addresses:
+    if tool is None:
         return []
     listing = subprocess.run(
-        [tool, "-i", "-e", binary, *map(hex, addresses)],
+        [tool, "-fCi", "-e", binary, *map(hex, addresses)],
         capture_output=True, text=True, check=False,
-    ).stdout  # fmt: skip
-    return [(file, int(line)) for file, line in re.findall(r"(?m)^(.*):(\d+)", listing)]
+    ).stdout.splitlines()  # fmt: skip
+    resolved = []
+    for function, place in zip(listing[::2], listing[1::2], strict=False):
+        file, _, line = place.partition(" ")[0].rpartition(":")
+        if line.isdigit():
+            resolved.append((function, file, int(line)))
+    return resolved
 
 
 def _objects(process: int) -> list[tuple[str, int, int, int]]:
