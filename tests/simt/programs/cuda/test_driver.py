@@ -4,20 +4,14 @@ import re
 
 import pytest
 
-from simt.programs.cuda.run import CudaProgram
 from simt.programs.launches import Launches
 
 from .test_programs import HERE
 
 pytestmark = pytest.mark.usefixtures("_host_compiler")
 FILE = HERE / "driver.cu"
+OPTIONS = ["-lcuda", "-lnvrtc"]
 LINES = FILE.read_text(encoding="utf-8").splitlines()
-
-
-@pytest.fixture(scope="module")
-def program():
-    with CudaProgram(FILE, options=["-lcuda", "-lnvrtc"]) as made:
-        yield made
 
 
 def run(program, capsys, name):

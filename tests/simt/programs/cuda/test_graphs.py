@@ -5,7 +5,6 @@ import re
 import pytest
 
 from simt.host.settings import block_order
-from simt.programs.cuda.run import CudaProgram
 from simt.programs.launches import Launches
 
 from .test_programs import HERE
@@ -13,12 +12,6 @@ from .test_programs import HERE
 pytestmark = pytest.mark.usefixtures("_host_compiler")
 FILE = HERE / "graphs.cu"
 LINES = FILE.read_text(encoding="utf-8").splitlines()
-
-
-@pytest.fixture(scope="module")
-def program():
-    with CudaProgram(FILE) as made:
-        yield made
 
 
 def run(program, capsys, name, how="right"):
