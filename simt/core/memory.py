@@ -182,11 +182,8 @@ class View:
 
     def alike(self, other: View) -> bool:
         """Whether two views differ in shape and offset alone."""
-        return (
-            self.allocation is other.allocation
-            and self.dtype == other.dtype
-            and self.strides == other.strides
-        )
+        alike = self.dtype == other.dtype and self.strides == other.strides
+        return alike and self.allocation is other.allocation
 
     def elements(self, slots: np.ndarray[Any, Any], grain: int) -> tuple[np.ndarray[Any, Any], int]:
         """Which elements of `grain` bytes the flat `slots` cover, and how many each does."""

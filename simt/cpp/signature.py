@@ -121,11 +121,8 @@ def _parameter(text: str, number: int) -> Parameter:
         text = text[: array.start()] + f"* {array[1]}"
     pointer = "*" in text
     words = text.replace("*", " * ").split()
-    name = (
-        words[-1]
-        if len(words) > 1 and re.fullmatch(r"\w+", words[-1])
-        else f"argument {number + 1}"
-    )
+    named = len(words) > 1 and re.fullmatch(r"\w+", words[-1])
+    name = words[-1] if named else f"argument {number + 1}"
     kind = [w for w in words if w not in ("*", name)]
     return Parameter(name, " ".join(kind).removeprefix("std::"), pointer, constant)
 

@@ -40,7 +40,7 @@ from simt.core.values import (
 )
 from simt.machine.indexing import BadIndex, locate, whole_number
 from simt.machine.lockstep import Lockstep
-from simt.machine.per_thread import Choice, DivergentValue, choose_view, several
+from simt.machine.per_thread import Choice, DivergentValue, several
 from simt.machine.views import elements, in_place, reshaped
 
 DEPTH_LIMIT = 64  # device functions inside device functions
@@ -344,7 +344,7 @@ class Machine(Lockstep):
 
     def _merged_views(self, old: View | Choice, new: View | Choice, mask: Mask) -> View | Choice:
         if isinstance(old, Choice) or isinstance(new, Choice) or not old.alike(new):
-            return choose_view(old, new, mask)
+            return several(old, new, mask, Choice)  # type: ignore[no-any-return]
         shape = _where_each(mask, new.shape, old.shape)
         offset = where(mask, new.offset, old.offset)
         return View(new.allocation, new.dtype, shape, new.strides, offset, new.name)

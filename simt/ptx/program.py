@@ -145,11 +145,8 @@ class PtxProgram:
         return constants + [_bytes_of(a, name) for name, a in self.fetched.items()]
 
     def _variables(self, space: str) -> list[View]:
-        return [
-            _bytes_of(a, name)
-            for name, a in (self.memory.allocations | self.reached).items()
-            if a.space == space
-        ]
+        every = (self.memory.allocations | self.reached).items()
+        return [_bytes_of(a, name) for name, a in every if a.space == space]
 
     def _reachable_functions(self) -> list[Function]:
         """The kernel, and the functions that it calls; all of them, if it calls by address."""
@@ -234,12 +231,11 @@ class PtxProgram:
     def launch_memory(self, values: tuple[Any, ...]) -> LaunchMemory:
         """The memory that a launch with these arguments reaches."""
         memory = LaunchMemory({"global": {}, "const": {}})
-        for name, allocation in (self.memory.allocations | self.reached).items():
-            memory.tables[allocation.space][allocation.address >> 40] = allocation
-            memory.names[allocation.number] = name
-        for name, allocation in self.fetched.items():
+        for allocation in self.fetched.values():
             allocation.readonly = True
-            memory.tables["global"][allocation.address >> 40] = allocation
+        everything = self.memory.allocations | self.reached | self.fetched
+        for name, allocation in everything.items():
+            memory.tables[allocation.space][allocation.address >> 40] = allocation
             memory.names[allocation.number] = name
         for number, allocation in self.memory.heap.items():
             memory.tables["global"][number] = allocation
