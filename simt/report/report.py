@@ -109,12 +109,8 @@ class Diff:
     @property
     def changes(self) -> dict[str, tuple[int, int]]:
         """Totals that differ: name -> (left, right)."""
-        differences = {}
-        for f in fields(Counts):
-            a, b = getattr(self.left.totals, f.name), getattr(self.right.totals, f.name)
-            if a != b:
-                differences[f.name] = (a, b)
-        return differences
+        pairs = {f.name: self[f.name] for f in fields(Counts)}
+        return {name: (left, right) for name, (left, right) in pairs.items() if left != right}
 
     def __getitem__(self, name: str) -> tuple[int, int]:
         """(left, right) of one total, whether it differs or not."""
