@@ -303,7 +303,7 @@ class GraphCalls(CopyCalls, LaunchCalls):
         """The bytes that graphs have taken and nobody has freed."""
         return Answer(sum(p.size for p in self._graph_memory.values() if not p.freed))
 
-    do_graph_free = CopyCalls.do_free_async  # nobody has the memory from this point on
+    do_graph_free = CopyCalls.do_free_async
 
     # --- launching
 

@@ -98,8 +98,11 @@ class LaunchCalls(State):
         digits, comma, _ = rest.partition(",")
         pointer = int(digits, 16)
         what = self.memory.of_pointer(pointer)
-        on_device = self.memory.is_device(pointer)
-        hint = "" if on_device else ", which no kernel can reach: copy it to the device"
+        hint = (
+            ""
+            if self.memory.is_device(pointer)
+            else ", which no kernel can reach: copy it to the device"
+        )
         return f"{head}the address 0x{digits}{comma} where no array is: it is {what}{hint}"
 
     def do_blocks(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
