@@ -188,7 +188,7 @@ def estimate(report: Report, gpu: str = "T4") -> Estimate:
         )
     spec = gpu_spec(gpu)
     float32, float64 = (spec.vector[name] for name in ("float32", "float64"))
-    counted = totals.distinct_sectors  # not in older reports, nor in a sample of blocks
+    counted = totals.distinct_sectors  # not in a sample of blocks
     return Estimate(
         kernel=report.kernel,
         gpu=gpu,

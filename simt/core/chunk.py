@@ -87,6 +87,7 @@ class Chunk:
         self.grid, self.block = grid, block
         self.blocks, self.threads = len(numbers), math.prod(block)
         self.warps = -(-self.threads // 32)
+        self.alone = self.blocks * self.threads == 1  # there is one thread only
         self.findings = findings
         self.mask: Mask = None
         self.order: Lanes | None = None  # in which threads write, if not in their own
@@ -216,11 +217,6 @@ class Chunk:
         if isinstance(value, np.ndarray) and value.shape == shape:
             return value  # most are, and NumPy takes microseconds to see it
         return np.broadcast_to(value, shape)
-
-    @cached_property
-    def alone(self) -> bool:
-        """Whether there is one thread only."""
-        return self.blocks * self.threads == 1
 
     @cached_property
     def all_lanes(self) -> Lanes:

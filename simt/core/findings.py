@@ -7,31 +7,16 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 # kind -> severity. Errors make a report not ok; warnings cost time, or are right here and now.
-KINDS = {
-    "out-of-bounds": "error",
-    "negative-index": "warning",
-    "no-effect": "warning",
-    "launch-limit": "error",
-    "race": "error",
-    "overlap": "error",  # of two arrays that begin at the same byte
-    "stream-race": "error",  # between operations of two streams, or of a stream and the host
-    "barrier-divergence": "error",
-    "left-before-barrier": "warning",
-    "uninitialized-read": "error",
-    "misaligned": "error",
-    "float64-leak": "warning",
-    "no-progress": "error",
-    "not-a-kernel": "error",
-    "unsupported": "error",
-    "implicit-copy": "warning",
-    "no-type-check": "warning",  # Numba could not be asked
-    "unchecked": "warning",
-    "exception": "error",
-    "api-error": "error",  # a call of the CUDA runtime that gives an error
-    "host-access": "error",  # by a program's host part, of the device's memory
-    "leak": "warning",
-    "machine-fault": "error",  # of this package, not of the kernel
-}
+_ERRORS = (
+    "out-of-bounds", "launch-limit", "race", "overlap", "stream-race", "barrier-divergence",
+    "uninitialized-read", "misaligned", "no-progress", "not-a-kernel", "unsupported", "exception",
+    "api-error", "host-access", "machine-fault",
+)  # fmt: skip
+_WARNINGS = (
+    "negative-index", "no-effect", "left-before-barrier", "float64-leak", "implicit-copy",
+    "no-type-check", "unchecked", "leak",
+)  # fmt: skip
+KINDS = dict.fromkeys(_ERRORS, "error") | dict.fromkeys(_WARNINGS, "warning")
 
 
 class SimtWarning(UserWarning):
@@ -74,16 +59,6 @@ class Finding:
         data = asdict(self)
         del data["errors"], data["error"]
         return data
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Finding:
-        """The inverse of `as_dict`, after a trip through JSON."""
-        data = dict(data)
-        data["threads"] = [{k: tuple(v) for k, v in t.items()} for t in data["threads"]]
-        if data["index"] is not None:
-            data["index"] = tuple(data["index"])
-        data["detail"] = tuple(data.get("detail", ()))
-        return cls(**data)
 
     def __str__(self) -> str:
         inside = f" of {self.function}" if self.function else ""

@@ -10,11 +10,8 @@ from simt.errors import BadLaunch
 
 Triple = tuple[int, int, int]
 MAX_THREADS = 1024
-
 MAX_BLOCK: Triple = (1024, 1024, 64)
-
 MAX_GRID: Triple = ((1 << 31) - 1, 65_535, 65_535)
-
 MAX_SHARED = 48 * 1024  # bytes of a block
 MAX_SHARED_OPTIN = 163 * 1024  # of a kernel that asks for more, as a program in CUDA C++ can
 RESERVED_SHARED = 1024  # of each block, for the system

@@ -166,15 +166,11 @@ class View:
         dtype, offset = fields[name][:2]
         shape, strides = self.shape, self.strides
         if dtype.subdtype is not None:
-            inner, extra = dtype.subdtype
-            step = tuple(inner.itemsize * math.prod(extra[i + 1 :]) for i in range(len(extra)))
-            return View(
-                self.allocation, inner, shape + extra, strides + step, self.offset + offset,
-                f"{self.name}.{name}",
-            )  # fmt: skip
-        return View(
-            self.allocation, dtype, shape, strides, self.offset + offset, f"{self.name}.{name}"
-        )
+            dtype, extra = dtype.subdtype
+            step = tuple(dtype.itemsize * math.prod(extra[i + 1 :]) for i in range(len(extra)))
+            shape, strides = shape + extra, strides + step
+        offset, name = self.offset + offset, f"{self.name}.{name}"
+        return View(self.allocation, dtype, shape, strides, offset, name)
 
     def part(self, name: str) -> View:
         """The real or the imaginary parts of an array: `a.real`, `a.imag`."""
@@ -186,11 +182,8 @@ class View:
 
     def alike(self, other: View) -> bool:
         """Whether two views differ in shape and offset alone."""
-        return (
-            self.allocation is other.allocation
-            and self.dtype == other.dtype
-            and self.strides == other.strides
-        )
+        alike = self.dtype == other.dtype and self.strides == other.strides
+        return alike and self.allocation is other.allocation
 
     def elements(self, slots: np.ndarray[Any, Any], grain: int) -> tuple[np.ndarray[Any, Any], int]:
         """Which elements of `grain` bytes the flat `slots` cover, and how many each does."""
@@ -224,9 +217,8 @@ class Record:
 
     def field(self, name: str | int) -> View:
         """The array of a field, which has a name and a number."""
-        return self.view.field(
-            name if isinstance(name, str) else (self.view.dtype.names or ())[name]
-        )
+        names = self.view.dtype.names or ()
+        return self.view.field(name if isinstance(name, str) else names[name])
 
 
 def gather(view: View, slot: Value, lanes: Value) -> Value:
@@ -246,34 +238,22 @@ def gather(view: View, slot: Value, lanes: Value) -> Value:
             if view.allocation.columns:  # the blocks' elements one after the other
                 return view.rows.T.take(slot[0], axis=0).T
             return view.rows[: len(lanes)].take(slot[0], axis=1)
+    if space == "local" and type(slot) is int and view.allocation.columns:
+        return view.flat.reshape(-1, *lanes)[slot].copy()
+    if space in ("shared", "local"):
         return view.flat.take(full_slots(view, slot, lanes))
-    if space == "local":
-        blocks, threads = lanes
-        if type(slot) is int and view.allocation.columns:
-            return view.flat.reshape(-1, blocks, threads)[slot].copy()
-        return view.flat.take(local_slots(view, slot, blocks, threads))
     if type(slot) is int:
         return normal(view.flat[slot])
     return view.flat.take(slot, mode="clip")  # they are within: not to look again saves a quarter
 
 
-def local_slots(view: View, slot: Value, blocks: int, threads: int) -> Value:
-    """Slots of thread-private memory."""
-    lanes = np.arange(blocks * threads).reshape(blocks, threads)
-    if view.allocation.columns:
-        return slot * (blocks * threads) + lanes
-    return slot + lanes * view.width
-
-
 def full_slots(view: View, slot: Value, lanes: Value) -> Value:
     """Slots in the flat storage, with the block or thread taken into account."""
-    if view.space == "shared":
-        if view.allocation.columns:
-            return slot * len(lanes) + lanes
-        return slot + lanes * view.width
+    if view.space not in ("shared", "local"):
+        return slot
     if view.space == "local":
-        return local_slots(view, slot, *lanes)
-    return slot
+        lanes = np.arange(math.prod(lanes)).reshape(lanes)
+    return slot * lanes.size + lanes if view.allocation.columns else slot + lanes * view.width
 
 
 def scatter(view: View, slots: Value, values: Value) -> None:

@@ -95,9 +95,9 @@ class LocalFunction:
         self.run = run
 
 
-_INTRINSICS: dict[str, Intrinsic] = {}
+INTRINSICS: dict[str, Intrinsic] = {}  # by their paths below `cuda`
 _FUNCTIONS: dict[int, tuple[Any, Intrinsic]] = {}
-_METHODS: dict[str, Callable[..., Any]] = {}
+METHODS: dict[str, Callable[..., Any]] = {}  # of arrays
 _NUMBA: dict[int, tuple[Any, Intrinsic | Namespace]] = {}
 _DEVICE: dict[int, DeviceFunction] = {}  # by their dispatchers
 
@@ -109,7 +109,7 @@ def intrinsic(
 
     def register(run: F) -> F:
         registered = Intrinsic(path, run, attribute, site, flop)
-        _INTRINSICS.update(dict.fromkeys((path, *aliases), registered))
+        INTRINSICS.update(dict.fromkeys((path, *aliases), registered))
         return run
 
     return register
@@ -131,27 +131,17 @@ def method(name: str) -> Callable[[F], F]:
     """Registers the implementation of an array's method, `run(machine, array, *arguments)`."""
 
     def register(run: F) -> F:
-        _METHODS[name] = run
+        METHODS[name] = run
         return run
 
     return register
-
-
-def methods() -> dict[str, Callable[..., Any]]:
-    """Every registered method of arrays."""
-    return _METHODS
-
-
-def intrinsics() -> dict[str, Intrinsic]:
-    """Every registered intrinsic by its path below `cuda`."""
-    return dict(_INTRINSICS)
 
 
 def _numba_objects() -> dict[int, tuple[Any, Intrinsic | Namespace]]:
     """numba.cuda's own objects, once somebody has imported it."""
     if not _NUMBA and "numba.cuda" in sys.modules:
         module = sys.modules["numba.cuda"]
-        for path, ours in _INTRINSICS.items():
+        for path, ours in INTRINSICS.items():
             thing: Any = module
             for part in path.split("."):
                 thing = getattr(thing, part, None)

@@ -163,12 +163,11 @@ def compile_to_ptx(
     try:
         for name in names:
             library.nvrtcAddNameExpression(program, name.encode())
-        arguments = [
-            f"--gpu-architecture={ARCHITECTURE}",
-            "--generate-line-info",
-            "--pre-include=simt.h",
-        ]
-        arguments = [g for g in arguments if not _is_overridden(g, options)]
+        arguments = ["--pre-include=simt.h"]
+        if not any(o.startswith(("--gpu-architecture", "-arch")) for o in options):
+            arguments.append(f"--gpu-architecture={ARCHITECTURE}")
+        if not {"-lineinfo", "--generate-line-info", "-G"} & {*options}:
+            arguments.append("--generate-line-info")
         if "<cooperative_groups/" not in source:  # groups alone need no standard library
             arguments.append("-D_CG_LIMIT_INCLUDED_DEPENDENCIES")  # whose headers take seconds
         arguments += [*options, *(f"--include-path={folder}" for folder in _headers())]
@@ -184,12 +183,6 @@ def compile_to_ptx(
         return _read(library, program, "PTX"), mangled_names
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
-
-
-def _is_overridden(option: str, options: Sequence[str]) -> bool:
-    if option.startswith("--gpu-architecture"):
-        return any(o.startswith(("--gpu-architecture", "-arch")) for o in options)
-    return any(o in ("-lineinfo", "--generate-line-info", "-G") for o in options)
 
 
 def _read(library: Any, program: Any, what: str) -> str:

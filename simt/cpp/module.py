@@ -93,7 +93,8 @@ class CppModule:
                     memory.allocations[symbol] = self._memory.allocations.setdefault(symbol, new)
             return CppKernel(self, module, function, name, signature, memory)
         for function in self._module.kernels:
-            if short_name(function.name) == plain and "I" not in _template_part(function.name):
+            template = function.name.partition(plain)[2].startswith("I")
+            if short_name(function.name) == plain and not template:
                 return CppKernel(self, self._module, function, plain, signature, self._memory)
         if signature is not None and signature.template:
             example = ", ".join("float" for _ in signature.template)
@@ -136,12 +137,6 @@ def parse_module(ptx: str) -> Module:
         return parse(ptx)
     except Stop as stop:
         raise KernelError(str(in_words(stop.finding, {}))) from None
-
-
-def _template_part(symbol: str) -> str:
-    name = short_name(symbol)
-    rest = symbol.partition(name)[2] if symbol.startswith("_Z") else ""
-    return rest[:1]
 
 
 class CppKernel(Launchable):
@@ -198,11 +193,10 @@ class CppKernel(Launchable):
             marshalled = self._arguments(request)
             return self.program, marshalled, marshalled.values
 
-        return PreparedPtx(
-            self.__name__, request.grid, request.block, request.sharedmem, take,
-            listing=self.listing, words=lambda finding: in_words(finding, self.module.shapes),
-            xray=request.xray, watch=request.watch,
-        )  # fmt: skip
+        def words(finding: Finding) -> Finding:
+            return in_words(finding, self.module.shapes)
+
+        return PreparedPtx(self.__name__, request, take, words, listing=self.listing)
 
     # --- arguments
 

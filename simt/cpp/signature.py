@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -65,11 +65,8 @@ class Signature:
     def with_types(self, arguments: list[str]) -> Signature:
         """The kernel with its template parameters filled in."""
         types = dict(zip(self.template, arguments, strict=False))
-        parameters = tuple(
-            Parameter(p.name, types.get(p.type, p.type), p.pointer, p.constant)
-            for p in self.parameters
-        )
-        return Signature(self.name, parameters, (), self.first, self.last)
+        parameters = tuple(replace(p, type=types.get(p.type, p.type)) for p in self.parameters)
+        return replace(self, parameters=parameters, template=())
 
 
 KERNEL = re.compile(
@@ -124,11 +121,8 @@ def _parameter(text: str, number: int) -> Parameter:
         text = text[: array.start()] + f"* {array[1]}"
     pointer = "*" in text
     words = text.replace("*", " * ").split()
-    name = (
-        words[-1]
-        if len(words) > 1 and re.fullmatch(r"\w+", words[-1])
-        else f"argument {number + 1}"
-    )
+    named = len(words) > 1 and re.fullmatch(r"\w+", words[-1])
+    name = words[-1] if named else f"argument {number + 1}"
     kind = [w for w in words if w not in ("*", name)]
     return Parameter(name, " ".join(kind).removeprefix("std::"), pointer, constant)
 

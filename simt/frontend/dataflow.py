@@ -266,23 +266,13 @@ _FACTS = {"shape", "size", "ndim", "dtype", "strides", "itemsize", "nbytes"}
 
 def only_read(source: KernelSource) -> set[str]:
     """The parameters whose every use is a fact such as `.shape`, or the read of a number."""
-    parents = {
-        child: node for node in ast.walk(source.tree) for child in ast.iter_child_nodes(node)
-    }
-    indexed = {
-        node.value.id
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.value, ast.Name)
-    }
+    nodes = [*ast.walk(source.tree)]
+    parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
+    owners = [n.value for n in nodes if isinstance(n, ast.Subscript | ast.Attribute)]
+    indexed = {owner.id for owner in owners if isinstance(owner, ast.Name)}
     parameters = set(source.parameters)
-    stores = {
-        node.id
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Name)
-        and node.id in parameters
-        and not _harmless(node, parents, indexed, source)
-    }
-    return parameters - stores
+    uses = [n for n in nodes if isinstance(n, ast.Name) and n.id in parameters]
+    return parameters - {n.id for n in uses if not _harmless(n, parents, indexed, source)}
 
 
 def _harmless(

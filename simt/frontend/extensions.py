@@ -54,10 +54,8 @@ def _added_member(thing: Any, name: str) -> registry.Intrinsic | None:
 def is_lowered(thing: Any) -> bool:
     """Whether a program has registered an object with Numba that the machine cannot call."""
     home = getattr(thing, "_defn", thing)  # of an @intrinsic
-    own = str(getattr(home, "__module__", "numba")).partition(".")[0] not in (
-        *_LIBRARIES,
-        *simt.internal,
-    )
+    package = str(getattr(home, "__module__", "numba")).partition(".")[0]
+    own = package not in (*_LIBRARIES, *simt.internal)
     return own and numba_cuda.installed() and has_type(thing)
 
 

@@ -48,15 +48,11 @@ def _rebound_array(node: ast.Assign, arrays: set[str], tree: ast.AST) -> str | N
     if not isinstance(target, ast.Name) or target.id not in arrays:
         return None
     name = target.id
-    if _read_later(tree, name, node):
-        return None
+    end = node.end_lineno or node.lineno, node.end_col_offset or 0
+    names = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == name]
+    if any(isinstance(n.ctx, ast.Load) and (n.lineno, n.col_offset) > end for n in names):
+        return None  # read later
     return (
         f"this gives the name {name} to a new value and leaves the array {name} as it is: "
         f"{name}[...] = writes an element"
     )
-
-
-def _read_later(tree: ast.AST, name: str, assignment: ast.Assign) -> bool:
-    end = assignment.end_lineno or assignment.lineno, assignment.end_col_offset or 0
-    names = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == name]
-    return any(isinstance(n.ctx, ast.Load) and (n.lineno, n.col_offset) > end for n in names)

@@ -29,14 +29,9 @@ def reason(function: Callable[..., Any], error: Exception) -> Finding | None:
     kind = type(error).__name__
     family = {c.__name__ for c in type(error).__mro__}
     refused = family & {
-        "CompilerError",
-        "NumbaRuntimeError",
-        "TypingError",
-        "UnsupportedBytecodeError",
-        "UnsupportedError",
-        "ForbiddenConstruct",
-        "VerificationError",
-    }
+        "CompilerError", "NumbaRuntimeError", "TypingError", "UnsupportedBytecodeError",
+        "UnsupportedError", "ForbiddenConstruct", "VerificationError",
+    }  # fmt: skip
     if not refused and kind not in ("NameError", "UntypedAttributeError", "NotDefinedError"):
         return None
     text = str(error)
@@ -139,6 +134,7 @@ _MEANINGS = (
     (re.compile(r"Dim3\b"), "an index must be a number, and this one has three parts: write .x"),
     (re.compile(r"Function\(|type\("), "a function stands where an index must: call it, with ()"),
     (re.compile(r"str\b|unicode"), "an index must be a number, not a string"),
+    (re.compile(r".*, array\("), "an array cannot be stored in one element"),
 )
 
 
@@ -232,7 +228,7 @@ def _plain(text: str) -> str | None:
     count = _count(index)
     if count > dimensions:
         return f"too many indices: the array has {dimensions} dimension{'s' * (dimensions != 1)}"
-    return next((meaning for kind, meaning in _MEANINGS if kind.match(index)), _value(index))
+    return next((meaning for kind, meaning in _MEANINGS if kind.match(index)), None)
 
 
 def in_words(kind: str) -> str:
@@ -261,13 +257,6 @@ def _count(index: str) -> int:
     if several := re.match(r"Tuple\(([^()]*)\)", index):
         return len(several[1].split(","))
     return 1
-
-
-def _value(rest: str) -> str | None:
-    """What is wrong with the value of `a[i] = value`, from the types after the array's."""
-    if re.search(r", array\(", rest):
-        return "an array cannot be stored in one element"
-    return None
 
 
 def _bare(text: str) -> str:

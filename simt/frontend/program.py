@@ -92,10 +92,10 @@ class Program:
             return stop.finding
         return None
 
-    def names(self) -> dict[tuple[int, str], Any]:
+    def names(self) -> dict[tuple[Callable[..., Any], str], Any]:
         """What all names stand for, of the kernel and of the functions that it calls."""
-        sources = enumerate(self.sources())
-        return {(n, name): thing for n, source in sources for name, thing in source.frozen.items()}
+        sources = [(source.function, source.frozen.items()) for source in self.sources()]
+        return {(function, name): thing for function, frozen in sources for name, thing in frozen}
 
     def accept(self) -> None:
         """Keeps the device functions as they are: Numba has compiled them."""

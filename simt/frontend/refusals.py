@@ -6,7 +6,7 @@ import math
 import types
 from typing import Any
 
-from simt.core.registry import intrinsics
+from simt.core.registry import INTRINSICS
 
 REFUSED: dict[type[ast.AST], str] = {
     ast.List: "a list", ast.ListComp: "a list comprehension", ast.Dict: "a dict",
@@ -39,7 +39,7 @@ def meant(base: Any, node: ast.Attribute) -> str:
 
 def undefined(name: str) -> str:
     """The sentence for a name that stands for nothing."""
-    home = "cuda" if name in intrinsics() else "math" if hasattr(math, name) else ""
+    home = "cuda" if name in INTRINSICS else "math" if hasattr(math, name) else ""
     return f"name '{name}' is not defined" + (f"; did you mean {home}.{name}?" if home else "")
 
 

@@ -39,9 +39,8 @@ def chosen(name: str, declared: Sequence[tuple[Any, ...]], actual: tuple[Any, ..
     """
     words = ", ".join(in_words(str(kind)) for kind in actual)
     message = f"No matching definition of {name} for arguments such as {words}"
-    choose = _overloads(name, declared)
     try:
-        signature = choose(actual, allow_ambiguous=False)
+        signature = _resolved(name, declared, actual, allow_ambiguous=False)
         if signature is not None:
             return tuple(signature.args)
     except TypeError:  # which says so in Numba's way
@@ -49,15 +48,15 @@ def chosen(name: str, declared: Sequence[tuple[Any, ...]], actual: tuple[Any, ..
     raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
 
 
-def _overloads(name: str, declared: Sequence[tuple[Any, ...]]) -> Callable[..., Any]:
-    """Numba's choice among declared argument types: given some, the signature or None."""
+def _resolved(name: str, declared: Sequence[tuple[Any, ...]], actual: Any, **how: bool) -> Any:
+    """The signature of those with declared argument types that Numba chooses, or None."""
     from numba.core import types
     from numba.cuda.descriptor import cuda_target
 
     context = cuda_target.typing_context
     context.refresh()
     signatures = [types.void(*arguments) for arguments in declared]
-    return lambda actual, **how: context.resolve_overload(name, signatures, actual, {}, **how)
+    return context.resolve_overload(name, signatures, actual, {}, **how)
 
 
 def conversion(kernel: str, name: str, want: Any, actual: Any) -> Callable[[Any], Any]:
@@ -187,5 +186,5 @@ def _one_lane(args: tuple[Any, ...]) -> tuple[Any, ...]:
 def _best_match(dispatcher: Any, declared: list[tuple[Any, ...]], args: tuple[Any, ...]) -> Any:
     """The declared types that Numba chooses; the first, where several fit equally well."""
     actual = argument_types(_one_lane(args)) or declared[0]
-    signature = _overloads(dispatcher.__name__, declared)(actual)
+    signature = _resolved(dispatcher.__name__, declared, actual)
     return tuple(signature.args) if signature else declared[0]

@@ -145,19 +145,12 @@ class _Translator:
         """The object that a name or dotted name stands for before the kernel runs."""
         if isinstance(node, ast.Name) and node.id not in self.locals:
             return self.source.lookup(node.id)
-        if isinstance(node, ast.Attribute):
-            base = self.static(node.value)
-            if base is MISSING:
-                return MISSING
-            if isinstance(base, Intrinsic):
-                return MISSING
-            if is_namespace(base):
-                member = getattr(base, node.attr, MISSING)
-                if member is MISSING:
-                    name = ast.unparse(node)
-                    message = f"there is no {name}{meant(base, node)}"
-                    raise Stop(Finding("not-a-kernel", node.lineno, message))
-                return callee(self.source.keep(ast.unparse(node), member))
+        if isinstance(node, ast.Attribute) and is_namespace(base := self.static(node.value)):
+            name, member = ast.unparse(node), getattr(base, node.attr, MISSING)
+            if member is MISSING:
+                message = f"there is no {name}{meant(base, node)}"
+                raise Stop(Finding("not-a-kernel", node.lineno, message))
+            return callee(self.source.keep(name, member))
         return MISSING
 
     def condition(self, node: ast.expr) -> str:
@@ -300,14 +293,14 @@ class _Translator:
         return text
 
     def _on_BoolOp(self, node: ast.BoolOp) -> str:  # noqa: N802
-        word = "both" if isinstance(node.op, ast.And) else "either"
+        decides = isinstance(node.op, ast.Or)
         first = self.expression(node.values[0])
         self.lazy += 1
         texts = [first, *(self.expression(v) for v in node.values[1:])]
         self.lazy -= 1
         text, simple = texts[-1], self.simple(node.values[-1])
         for value, here in zip(node.values[-2::-1], texts[-2::-1], strict=True):
-            text = self.chained(word, here, text, simple)
+            text = self.chained(decides, here, text, simple)
             simple = simple and self.simple(value)
         kind = self.branch_type(node)
         return text if kind is None else f"settle({text}, {self.constant(kind)})"
@@ -323,11 +316,11 @@ class _Translator:
         harmful = any(n in self.doubtful or n.id in self.several for n in names)
         return syntax.is_simple(node) and not harmful
 
-    def chained(self, word: str, first: str, second: str, simple: bool) -> str:
-        """`and` or `or`, the second part only by those who need it."""
+    def chained(self, decides: bool, first: str, second: str, simple: bool) -> str:
+        """`and`, or `or` (True), the second part only by those who need it."""
         if simple:
-            return f"m.{word}({first}, {second})"
-        return f"m.{word}_lazily({first}, lambda: {second})"
+            return f"m.connected({first}, {second}, {decides})"
+        return f"m.connected_lazily({first}, lambda: {second}, {decides})"
 
     def _on_Compare(self, node: ast.Compare) -> str:  # noqa: N802
         parts = []
@@ -345,7 +338,7 @@ class _Translator:
             left = name
         text, simple = parts[-1], self.simple(node.comparators[-1])
         for part, comparator in zip(parts[-2::-1], node.comparators[-2::-1], strict=True):
-            text = self.chained("both", part, text, simple)
+            text = self.chained(False, part, text, simple)
             simple = simple and self.simple(comparator)
         return text
 
@@ -687,9 +680,9 @@ class _Translator:
             self.say("if m.mask is not EMPTY:")
             self.indented(node.orelse)
             if leaves:
-                self.say(f"m.mask = m.rejoin({branch}[0], {end}, m.mask)")
+                self.say(f"m.mask = m.whole(union({end}, m.mask), {branch}[0])")
         elif leaves:
-            self.say(f"m.mask = m.rejoin({branch}[0], {end}, {branch}[1])")
+            self.say(f"m.mask = m.whole(union({end}, {branch}[1]), {branch}[0])")
         if not leaves:
             self.say(f"m.mask = {branch}[0]")
 

@@ -152,11 +152,9 @@ def numba_type(value: Any) -> Any:
     if isinstance(value, tuple):
         items = tuple(numba_type(v) for v in value)
         if hasattr(value, "_fields"):
-            return (
-                types.NamedTuple(items, type(value))
-                if len(set(items)) != 1
-                else (types.NamedUniTuple(items[0], len(items), type(value)))
-            )
+            if len(set(items)) == 1:
+                return types.NamedUniTuple(items[0], len(items), type(value))
+            return types.NamedTuple(items, type(value))
         return types.Tuple(items)
     return types.unliteral(typeof(value))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simt.core.registry import DeclaredFunction, Namespace, intrinsics
+from simt.core.registry import INTRINSICS, DeclaredFunction, Namespace
 from simt.device import numba_cuda
 from simt.host.arguments import In, InOut, Out, host_array
 from simt.host.device_array import (
@@ -38,7 +38,7 @@ reduce = Reduce
 
 def _install() -> None:
     """Puts every intrinsic under its name, such as `cuda.shared.array`."""
-    for path, function in intrinsics().items():
+    for path, function in INTRINSICS.items():
         group, _, name = path.rpartition(".")
         if not group:
             globals()[name] = function

@@ -39,7 +39,6 @@ PARTS_HINT = "pass its parts one by one"
 class _Direction:
     """How a host array travels: in, out or both ways."""
 
-    copy_in = True
     copy_out = True
 
     def __init__(self, value: Any) -> None:

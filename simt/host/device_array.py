@@ -163,9 +163,6 @@ class DeviceNDArray:
     def _share(self, array: Array) -> DeviceNDArray:
         return DeviceNDArray.over(array, self.gpu_data, self.stream)
 
-    def __getitem__(self, index: Any) -> Any:
-        return self.getitem(index)
-
     def setitem(self, index: Any, value: Any, stream: Any = 0) -> None:
         """The same as `array[index] = value`."""
         self._write(self._part(index), value, stream, waits=True)
@@ -181,6 +178,8 @@ class DeviceNDArray:
         copy_out(element, part, stream or self.stream, self)
         # a record is one in the array's memory
         return self._array[index] if self.dtype.kind == "V" else element[()]
+
+    __getitem__ = getitem
 
     def _part(self, index: Any) -> Array:
         """The elements that an index chooses, without a copy; of one element, without an axis."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 from simt.core.limits import BLOCKS_EACH, MAX_SHARED, MAX_SHARED_OPTIN, WARPS_EACH
 from simt.errors import BadInput
 from simt.host import streams
-from simt.host.settings import replacing
+from simt.host.settings import replacements
 
 __all__ = [
     "close", "cuda_error", "current_context", "detect", "get_current_device", "gpus",
@@ -242,7 +242,7 @@ is_supported_version = driver.is_supported_version
 
 def is_available() -> bool:
     """Whether there is a GPU: no, unless the machine has been put in its place."""
-    return replacing()
+    return bool(replacements)
 
 
 def cuda_error() -> None:

@@ -64,7 +64,7 @@ class Configured:
             Exception: the one that a kernel raises, where it was made with `debug=True`.
         """
         function = getattr(self.kernel, "py_func", None)  # of which listeners are told
-        detail = function and any(listener.wants_detail(function) for listener in listeners())
+        detail = function and any(listener.wants_detail(function) for listener in listeners)
         prepared = self.prepare(args, kwargs, xray=bool(detail) or counted(self.stream))
         if work_queue.direct(self.stream):
             launch_now(function, prepared)

@@ -32,35 +32,18 @@ class Listener(Protocol):
         """Nothing orders two operations on streams; `file` is that of the program's lines."""
 
 
-_listeners: list[Listener] = []  # for all threads that launch
+listeners: list[Listener] = []  # for all threads that launch
+replacements: list[object] = []  # what puts the machine in the place of Numba's `cuda`, for all too
 
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
     """Notifies a listener of each launch while the block runs."""
-    _listeners.append(listener)
+    listeners.append(listener)
     try:
         yield
     finally:
-        _listeners.remove(listener)
-
-
-def listeners() -> list[Listener]:
-    """The listeners that are notified of each launch."""
-    return _listeners
-
-
-_replacing: list[bool] = [False]  # for all threads, as imports are
-
-
-def replacing() -> bool:
-    """Whether the machine stands in the place of Numba's `cuda`, for programs that ask for it."""
-    return _replacing[0]
-
-
-def set_replacing(now: bool) -> None:
-    """Puts the machine in that place, or takes it away."""
-    _replacing[0] = now
+        listeners.remove(listener)
 
 
 @contextmanager

@@ -36,12 +36,8 @@ def runs_as_a_user(module: str) -> bool:
     for_users = ("numba.cuda.testing", "numba.cuda.tests")
     if f"{module}.".startswith(tuple(f"{name}." for name in for_users)):
         return True
-    return module.partition(".")[0] not in (
-        "numba",
-        "numba_cuda",
-        "numba_cuda_mlir",
-        *simt.internal,
-    )
+    ours = ("numba", "numba_cuda", "numba_cuda_mlir", *simt.internal)
+    return module.partition(".")[0] not in ours
 
 
 class StandIn(ModuleType):

@@ -92,9 +92,6 @@ class Stream:
         loop.call_soon(resolve)
         return future
 
-    def __bool__(self) -> bool:
-        return True
-
 
 class Event:
     """A point in a stream. Its times are those of this computer, not of a GPU."""

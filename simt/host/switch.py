@@ -14,7 +14,7 @@ from typing import Any
 from simt.core.source import remember_texts
 from simt.device import driver
 from simt.host.overloads import OPTIONS
-from simt.host.settings import set_replacing
+from simt.host.settings import replacements
 from simt.host.stand_in import counterpart, runs_as_a_user
 
 # those of its `cuda.jit` that change how code is made or printed
@@ -28,24 +28,21 @@ _SUCCESSORS_OPTIONS = (
 class Replacement:
     """`numba.cuda` replaced by the machine until `undo()`, or to the end of a `with` block."""
 
-    _active: list[Replacement] = []  # noqa: RUF012 - there is one import system
     _before: tuple[Any, Any] | None = None
 
     def __init__(self) -> None:
         remember_texts()
-        if not self._active:
+        if not replacements:
             type(self)._before = _replace_import()
-            set_replacing(True)
-        self._active.append(self)
+        replacements.append(self)
 
     def undo(self) -> None:
         """Imports lead to Numba again; what was imported meanwhile stays the machine's."""
-        if self in self._active:
-            self._active.remove(self)
-            if not self._active and self._before is not None:
+        if self in replacements:
+            replacements.remove(self)
+            if not replacements and self._before is not None:
                 builtins.__import__, importlib.import_module = self._before
                 _forget_what_runs_as_a_user()
-                set_replacing(False)
                 OPTIONS.difference_update(_SUCCESSORS_OPTIONS)
                 tell_of_the_successor.cache_clear()
 
@@ -58,7 +55,7 @@ class Replacement:
     def __repr__(self) -> str:
         gpus = [gpu.name for gpu in driver.gpus()]
         otherwise = f", not on the {gpus[0]}" if gpus else ""
-        if self not in self._active:
+        if self not in replacements:
             return "numba.cuda is Numba's own again"
         return f"numba.cuda is the SIMT machine: kernels run on the CPU{otherwise}"
 

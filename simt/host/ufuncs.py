@@ -180,9 +180,11 @@ def _flat_output(
         return device_empty(size, dtype)
     if not isinstance(out, DeviceNDArray):
         if not isinstance(out, np.ndarray) or out.shape != (size,) or out.dtype != dtype:
+            is_array = isinstance(out, np.ndarray)
+            given = f"{out.dtype} {out.shape}" if is_array else type(out).__name__
             raise BadCall(
                 f"{name}: an out= on the host must be a NumPy array of {dtype} with shape "
-                f"{(size,)}, one dimension whatever the result has; got {_describe(out)}"
+                f"{(size,)}, one dimension whatever the result has; got {given}"
             )
         return device_empty(size, dtype)
     if out.size != size:
@@ -193,12 +195,6 @@ def _flat_output(
             "a copy of it: give an output whose rows lie one after the other"
         )
     return out.reshape(-1)
-
-
-def _describe(thing: Any) -> str:
-    if isinstance(thing, np.ndarray):
-        return f"{thing.dtype} {thing.shape}"
-    return type(thing).__name__
 
 
 def vectorize(

@@ -97,10 +97,8 @@ class _CompiledKernel(Launchable):
         from simt.host.work.ptx import PreparedPtx
 
         return PreparedPtx(
-            self.__name__, request.grid, request.block, request.sharedmem,
-            lambda: self._take(request), words=_without_mangled_names, xray=request.xray,
-            watch=request.watch,
-        )  # fmt: skip
+            self.__name__, request, lambda: self._take(request), _without_mangled_names
+        )
 
     def _take(self, request: LaunchRequest) -> tuple[Any, LaunchArguments, tuple[Any, ...]]:
         from simt.numba_ptx.kernel import parameters, program

@@ -55,14 +55,6 @@ def _in_turns(flat: Lanes, slots: Lanes, values: tuple[Lanes, ...], update: Any)
     return old_values
 
 
-def _unused(flat: Lanes, slots: Lanes, values: tuple[Lanes, ...], update: Any) -> bool:
-    """The fast path if old values are unused and the order cannot matter."""
-    if isinstance(update, np.ufunc):
-        update.at(flat, slots, values[0])
-        return True
-    return False
-
-
 def _atomic(
     m: Machine, array: Any, index: Any, values: tuple[Value, ...], update: Any, used: bool,
     steady: bool = False,
@@ -127,7 +119,8 @@ def update_slots(
         operands = (np.where(np.isnan(old) | np.isnan(operands[0]), old, operands[0]),)
     if update in _SIGNED_ZEROS and (_negative_zeros(operands[0]) or _negative_zeros(flat[slots])):
         update = _SIGNED_ZEROS[update]
-    if not used and _unused(flat, slots, operands, update):
+    if not used and isinstance(update, np.ufunc):  # the order cannot matter
+        update.at(flat, slots, operands[0])
         m.written += 1
         return None
     before = flat[slots]

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -39,20 +40,13 @@ def type_of(thing: Any) -> np.dtype[Any] | None:
         return thing
     if isinstance(thing, type) and issubclass(thing, np.generic | bool | int | float | complex):
         return np.dtype(thing)
-    if isinstance(thing, str):
-        try:
-            return np.dtype(thing)
-        except TypeError:
-            return None
-    if type(thing).__module__.startswith("numba"):
-        name = str(thing)
-        if name.startswith(("Record", "unaligned", "nested")) or hasattr(thing, "members"):
-            dtype = getattr(thing, "dtype", None)
-            return dtype if isinstance(dtype, np.dtype) else _record(thing)
-        try:
-            return np.dtype(name)
-        except TypeError:
-            return None
+    numbas, name = type(thing).__module__.startswith("numba"), str(thing)
+    records = name.startswith(("Record", "unaligned", "nested")) or hasattr(thing, "members")
+    if numbas and records:
+        dtype = getattr(thing, "dtype", None)
+        return dtype if isinstance(dtype, np.dtype) else _record(thing)
+    with suppress(TypeError):
+        return np.dtype(name) if numbas or isinstance(thing, str) else None
     return None
 
 

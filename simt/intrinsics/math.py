@@ -142,9 +142,11 @@ _CMATH: dict[str, dict[str, Any]] = {
     "ff>F dd>D": {"rect": _rect},
     "F>? D>?": {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite},
 }  # fmt: skip
-_NO_FLOP = {
-    "floor", "ceil", "trunc", "copysign", "fabs", "modf", "frexp", "ldexp",
-    "isnan", "isinf", "isfinite",
+CHOICES = {"maximum", "minimum", "fmax", "fmin"}
+# what a GPU carries out without arithmetic, or as a comparison
+NO_FLOPS = {
+    "floor", "ceil", "trunc", "rint", "copysign", "fabs", "absolute", "positive", "negative",
+    "conjugate", "sign", "modf", "frexp", "ldexp", "isnan", "isinf", "isfinite", *CHOICES,
 }  # fmt: skip
 
 
@@ -157,7 +159,7 @@ def _register_math(home: Any, tables: dict[str, dict[str, Any]]) -> None:
             def run(m: Machine, *values: Value, _ours: Any = ours, _table: str = table) -> Value:
                 return compute(_ours, _table, *values)
 
-            function(getattr(home, name), flop=name not in _NO_FLOP)(run)
+            function(getattr(home, name), flop=name not in NO_FLOPS)(run)
 
 
 _OPERATORS = {
@@ -193,14 +195,6 @@ def ufunc_loop(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> tuple[np.d
         if len(target) == len(dtypes) and all(map(fits, dtypes, target)):
             return target
     return dtypes
-
-
-CHOICES = {"maximum", "minimum", "fmax", "fmin"}
-# ufuncs that a GPU carries out without arithmetic, or as a comparison
-NO_FLOPS = {
-    "floor", "ceil", "trunc", "rint", "copysign", "fabs", "absolute", "positive", "negative",
-    "conjugate", "sign", "modf", "frexp", *CHOICES,
-}  # fmt: skip
 
 
 @converter

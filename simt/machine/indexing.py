@@ -89,11 +89,8 @@ def whole_number(m: Chunk, name: str, i: Any) -> Any:
     dtype = getattr(i, "dtype", None)
     if type(i) in (bool, int) or (dtype is not None and dtype.kind in "biu"):
         return i.astype(INT64) if isinstance(i, np.ndarray) else int(i)
-    what = (
-        f"a number of type {dtype or type(i).__name__}"
-        if dtype or type(i) is float
-        else (f"a {type(i).__name__}")
-    )
+    number = "number of type " if dtype or type(i) is float else ""
+    what = f"a {number}{dtype or type(i).__name__}"
     message = f"{name} is indexed with {what}; an index must be an integer"
     raise m.stop("not-a-kernel", message, array=name)
 

@@ -18,13 +18,13 @@ from simt.core.masks import EMPTY, DivergentExits, Mask, split, union
 from simt.core.memory import Record, View, gather, no_strings
 from simt.core.program import MachineProgram
 from simt.core.registry import (
+    INTRINSICS,
+    METHODS,
     DeviceFunction,
     Intrinsic,
     LocalFunction,
     callee,
-    intrinsics,
     member,
-    methods,
 )
 from simt.core.values import (
     BOOL,
@@ -40,7 +40,7 @@ from simt.core.values import (
 )
 from simt.machine.indexing import BadIndex, locate, whole_number
 from simt.machine.lockstep import Lockstep
-from simt.machine.per_thread import Choice, DivergentValue, choose_view, several
+from simt.machine.per_thread import Choice, DivergentValue, several
 from simt.machine.views import elements, in_place, reshaped
 
 DEPTH_LIMIT = 64  # device functions inside device functions
@@ -177,37 +177,24 @@ class Machine(Lockstep):
         first = self._compute_under(taken, yes)
         return self.merged(self._compute_under(other, no), first, taken)
 
-    def both(self, a: Value, b: Value) -> Value:
-        """`a and b` where evaluating b does no harm."""
+    def connected(self, a: Value, b: Value, decides: bool) -> Value:
+        """`a and b`, which a false `a` decides, or `a or b` (True): evaluating b does no harm."""
         if type(a) is bool:
-            return b if a else a
+            return a if a is decides else b
         if getattr(a, "dtype", None) is BOOL and dtype_of(b) is BOOL:
-            return np.logical_and(a, b)
-        return where(truth(a), b, a) if isinstance(a, np.ndarray) else (b if a else a)
+            return np.logical_or(a, b) if decides else np.logical_and(a, b)
+        if isinstance(a, np.ndarray):
+            return where(truth(a) == decides, a, b)
+        return a if bool(a) is decides else b
 
-    def either(self, a: Value, b: Value) -> Value:
-        """`a or b` where evaluating b does no harm."""
-        if type(a) is bool:
-            return a if a else b
-        if getattr(a, "dtype", None) is BOOL and dtype_of(b) is BOOL:
-            return np.logical_or(a, b)
-        return where(truth(a), a, b) if isinstance(a, np.ndarray) else (a if a else b)
-
-    def both_lazily(self, a: Value, compute: Callable[[], Value]) -> Value:
-        """`a and b`: only the threads with a true `a` compute b."""
-        needed, other = split(self.mask, truth(a))
+    def connected_lazily(self, a: Value, compute: Callable[[], Value], decides: bool) -> Value:
+        """The same: only the threads for which `a` does not decide compute b."""
+        true, false = split(self.mask, truth(a))
+        needed, other = (false, true) if decides else (true, false)
         if needed is EMPTY:
             return a
         b = self._compute_under(needed, compute)
-        return b if other is EMPTY else self.both(a, b)
-
-    def either_lazily(self, a: Value, compute: Callable[[], Value]) -> Value:
-        """`a or b`: only the threads with a false `a` compute b."""
-        other, needed = split(self.mask, truth(a))
-        if needed is EMPTY:
-            return a
-        b = self._compute_under(needed, compute)
-        return b if other is EMPTY else self.either(a, b)
+        return b if other is EMPTY else self.connected(a, b, decides)
 
     def same(self, a: Any, b: Any) -> Value:
         """`a is b`: for members of an enum, which are numbers here, that they are equal."""
@@ -229,10 +216,6 @@ class Machine(Lockstep):
         for callback in self.events.branch:
             callback(self, self.mask, other)
         return before, other
-
-    def rejoin(self, before: Mask, a: Mask, b: Mask) -> Mask:
-        """The threads that come out of either branch."""
-        return self.whole(union(a, b), before)
 
     def whole(self, mask: Mask, before: Mask) -> Mask:
         """The mask itself, or `before` if it is made of the same threads."""
@@ -361,7 +344,7 @@ class Machine(Lockstep):
 
     def _merged_views(self, old: View | Choice, new: View | Choice, mask: Mask) -> View | Choice:
         if isinstance(old, Choice) or isinstance(new, Choice) or not old.alike(new):
-            return choose_view(old, new, mask)
+            return several(old, new, mask, Choice)  # type: ignore[no-any-return]
         shape = _where_each(mask, new.shape, old.shape)
         offset = where(mask, new.offset, old.offset)
         return View(new.allocation, new.dtype, shape, new.strides, offset, new.name)
@@ -604,8 +587,8 @@ class Machine(Lockstep):
         """`thing.name(...)` for the few objects that have methods in a kernel."""
         if isinstance(thing, Choice):
             return thing.each(self, lambda view: self.method(view, name, *args, **kwargs))
-        if isinstance(thing, View) and name in methods():
-            return methods()[name](self, thing, *args, **kwargs)
+        if isinstance(thing, View) and name in METHODS:
+            return METHODS[name](self, thing, *args, **kwargs)
         function = getattr(thing, f"kernel_{name}", None)
         if function is not None:
             return function(self, *args, **kwargs)
@@ -620,7 +603,7 @@ class Machine(Lockstep):
             if name == "conjugate":
                 return normal(np.conjugate(thing)) if dtype_of(thing).kind == "c" else thing
             if name == "bit_count":
-                return self.call(intrinsics()["popc"], thing)
+                return self.call(INTRINSICS["popc"], thing)
         message = f"the method .{name}() is not supported by the SIMT machine"
         raise self.stop("unsupported", message)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from simt.core.chunk import Chunk
-from simt.core.masks import EMPTY, Mask
+from simt.core.masks import EMPTY
 from simt.core.memory import View
 from simt.core.values import Value, settle, where
 
@@ -20,26 +20,22 @@ class Choice:
     def __init__(self, parts: list[tuple[Any, View]]) -> None:
         self.parts = parts  # masks are arrays, disjoint, and cover all threads
 
-    def active(self, m: Chunk) -> Iterator[tuple[Mask, View]]:
-        """The views of the active threads, with those threads."""
-        for mask, view in self.parts:
-            here = mask if m.mask is None else mask & m.mask
-            if m.mask is not EMPTY and here.any():
-                yield here, view
-
     def each(self, m: Chunk, work: Callable[[View], Value]) -> Value:
         """Calls `work` with each view for its own threads; the results, merged."""
         before, result = m.mask, None
         try:
-            for mask, view in list(self.active(m)):
-                m.mask = None if mask.all() else mask
+            for mask, view in self.parts if before is not EMPTY else ():
+                here = mask if before is None else mask & before
+                if not here.any():
+                    continue
+                m.mask = None if here.all() else here
                 value = work(view)
                 if result is None or m.mask is None:
                     result = value
                 elif isinstance(value, View | Choice):
-                    result = choose_view(result, value, mask)
+                    result = several(result, value, here, Choice)
                 elif value is not None:
-                    result = where(mask, value, result)
+                    result = where(here, value, result)
         finally:
             m.mask = before
         return result
@@ -127,15 +123,9 @@ def _split(old: Any, new: Any, mask: Any) -> list[tuple[Any, Any]]:
     return parts
 
 
-def choose_view(old: View | Choice, new: View | Choice, mask: Any) -> View | Choice:
-    """`new` for the threads in the mask, `old` for the others."""
-    parts = _split(old, new, mask)
-    return parts[0][1] if len(parts) == 1 else Choice(parts)
-
-
-def several(old: Any, new: Any, mask: Any) -> Any:
-    """`new` for the threads in the mask, `old` for the others, of any kind."""
+def several(old: Any, new: Any, mask: Any, kind: Any = DivergentValue) -> Any:
+    """`new` for the threads in the mask, `old` for the others; `Choice` is the kind of views."""
     if mask is EMPTY:
         return old
     parts = _split(old, new, mask)
-    return parts[0][1] if len(parts) == 1 else DivergentValue(parts)
+    return parts[0][1] if len(parts) == 1 else kind(parts)

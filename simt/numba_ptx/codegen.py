@@ -1,8 +1,8 @@
 """The code that a GPU would carry out, made without a GPU: PTX, and PTX after linking.
 
-`compile_to_ptx` gives what NVVM, the compiler's front half, makes of a kernel. On a
-GPU Numba takes another way: it hands an intermediate form to nvJitLink, which optimizes once
-more while it links. This module takes that way, with the options that a launch has.
+NVVM, the compiler's front half, makes PTX of a kernel (`unfused_ptx`). On a GPU Numba takes another
+way: it hands an intermediate form to nvJitLink, which optimizes once more while it links
+(`linked_ptx`). Both have the options that a launch has.
 """
 
 import contextlib
@@ -19,42 +19,6 @@ from simt.frontend.numba_bridge import CAPABILITY
 Types = tuple[Any, ...]
 
 
-def compile_to_ptx(
-    kernel: Callable[..., Any],
-    signature: str | tuple[Any, ...],
-    capability: tuple[int, int] = CAPABILITY,
-    lines: bool = False,
-) -> str:
-    """The PTX, NVIDIA's portable assembly, that Numba compiles a kernel to; needs no GPU.
-
-    Args:
-        kernel: what either `cuda.jit` made, or a plain function.
-        signature: its types as Numba writes them, such as "void(float32[::1], int64)", or the
-            Numba types of its arguments.
-        capability: the compute capability to compile for, such as (8, 0).
-        lines: whether the PTX says from which line of the source each instruction comes.
-
-    Raises:
-        ImportError: there is no CUDA compiler here (see `compiler_fault`).
-        numba.core.errors.NumbaError: the kernel cannot be compiled for these types.
-    """
-    fault = compiler_fault()
-    if fault is not None:
-        raise ImportError(fault)
-    return _ptx(numba_bridge.real_function(kernel), signature, capability, lines)
-
-
-def _ptx(
-    function: Callable[..., Any],
-    signature: str | tuple[Any, ...],
-    capability: tuple[int, int],
-    lines: bool = False,
-) -> str:
-    cuda = numba_cuda.load()
-    with numba_bridge.any_device():
-        return str(cuda.compile_ptx(function, signature, cc=capability, lineinfo=lines)[0])
-
-
 INSTALL = "pip install 'gpulearn[ptx]' brings it"
 
 
@@ -63,7 +27,13 @@ def compiler_fault() -> str | None:
     """Why Numba cannot compile to PTX here, in one sentence; None if it can."""
     if importlib.util.find_spec("numba_cuda") is None:
         return f"numba-cuda is not here, and the target that numba itself has is old; {INSTALL}"
-    return _fault("no CUDA compiler here", lambda: _ptx(_nothing, "void()", CAPABILITY))
+
+    def compiled() -> str:
+        cuda = numba_cuda.load()
+        with numba_bridge.any_device():
+            return str(cuda.compile_ptx(_nothing, "void()", cc=CAPABILITY)[0])
+
+    return _fault("no CUDA compiler here", compiled)
 
 
 @functools.cache

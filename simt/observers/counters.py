@@ -134,7 +134,6 @@ class Counters(Observer):
         self.footprint = Footprint()
         self.balance = Balance()
         self._activity: tuple[Any, Mask, tuple[int, int]] = (None, EMPTY, (0, 0))
-        self._patterns: dict[tuple[bytes, int, bool], tuple[int, int]] = {}
 
     def restart(self) -> None:
         """Forgets what was counted: the launch starts again."""
@@ -282,7 +281,7 @@ class Counters(Observer):
         if kind == "atomic":
             self._atomic(line, array, addresses, lanes)
         elif view.space == "shared":
-            passes, ideal = self._shared(addresses, view, size, kind == "load")
+            passes, ideal = wavefronts(addresses, view.allocation.offset, size, kind == "load")
             for counts in (line, array):
                 _bump(counts, f"shared_{kind}_wavefronts", passes * times)
                 _bump(counts, f"shared_{kind}_conflicts", (passes - ideal) * times)
@@ -302,16 +301,6 @@ class Counters(Observer):
             _bump(counts, f"global_{kind}_sectors", count)
             counts.bytes_requested += lanes * view.dtype.itemsize
             counts.bytes_moved += count * SECTOR
-
-    def _shared(self, addresses: Lanes, view: View, size: int, load: bool) -> tuple[int, int]:
-        """Wavefronts and ideal wavefronts; equal patterns are worked out once."""
-        key = (addresses.tobytes(), size, load) if addresses.size <= 4096 else None
-        if key is not None and key in self._patterns:
-            return self._patterns[key]
-        counts = wavefronts(addresses, view.allocation.offset, size, load)
-        if key is not None and len(self._patterns) < 4096:
-            self._patterns[key] = counts
-        return counts
 
     def _atomic(self, line: Counts, array: Counts, rows: Lanes, lanes: int) -> None:
         ordered = np.sort(rows, axis=1)

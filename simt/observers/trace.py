@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from simt.observers.observer import Index, Observer
 LIMIT = 1_000  # steps that are kept
 WARP = 32
 IDLE = -1  # the element of a lane that touches nothing
+_Access = tuple[str, str, str, int, Any, Any]  # as a `Touch`, but slots and the mask they are under
 
 
 @dataclass
@@ -76,15 +77,6 @@ class Steps:
             self._steps = self._steps()
         return self._steps
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Steps):
-            return NotImplemented
-        mine, theirs = (self.block, self.threads), (other.block, other.threads)
-        return mine == theirs and self.steps == other.steps
-
-    def __hash__(self) -> int:
-        return hash((self.block, self.threads))
-
     def __len__(self) -> int:
         return len(self.steps)
 
@@ -110,20 +102,6 @@ class Steps:
             ],
         }
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Steps:
-        """The inverse of `as_dict`."""
-        steps = [
-            TraceStep(
-                s["line"],
-                s["function"],
-                [a == "1" for a in s["active"]],
-                [Touch(**t) for t in s["touches"]],
-            )
-            for s in data["steps"]
-        ]
-        return cls(data["block"], data["threads"], steps)
-
 
 class Recorder(Observer):
     """Records the steps of one block (its number in the grid)."""
@@ -133,14 +111,13 @@ class Recorder(Observer):
     def __init__(self, block: int = 0) -> None:
         self.block = block
         self.threads = 0
-        self._steps: list[tuple[int, Any]] = []
-        self._touches: list[list[tuple[View, str, Any]]] = []
+        self._steps: list[tuple[int, Any, list[_Access]]] = []  # place, mask
         self._row = -1
         self._chunk: Any = None
 
     def restart(self) -> None:
         """Forgets what was recorded: the launch starts again."""
-        self._steps, self._touches, self._chunk = [], [], None
+        self._steps, self._chunk = [], None
 
     def _is_watched(self, m: Chunk) -> bool:
         """Whether the watched block is in this chunk and takes part."""
@@ -160,8 +137,8 @@ class Recorder(Observer):
     def statement(self, m: Chunk) -> None:
         """A statement begins."""
         if len(self._steps) < LIMIT and self._is_watched(m):
-            self._steps.append((m.line, None if m.mask is None else self._row_of(m, m.mask).copy()))
-            self._touches.append([])
+            mask = None if m.mask is None else self._row_of(m, m.mask).copy()
+            self._steps.append((m.line, mask, []))
 
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
         """A load, store or atomic; those of local memory are not shown."""
@@ -170,34 +147,17 @@ class Recorder(Observer):
         if isinstance(slot, np.ndarray):
             slot = self._row_of(m, slot).copy()
         mask = None if m.mask is None else self._row_of(m, m.mask).copy()
-        self._touches[-1].append((view, kind, (slot, mask)))
+        size = view.dtype.itemsize if view.aligned else 1
+        self._steps[-1][2].append((view.name, kind, view.space, size, slot, mask))
 
     def finish(self) -> Steps:
         """The recorded steps."""
-        records = []
-        for (place, mask), touches in zip(self._steps, self._touches, strict=True):
-            where, line = unit(place)
-            records.append((where.name, line, mask, [_Access.of(*touch) for touch in touches]))
+        places = [(unit(place), mask, touches) for place, mask, touches in self._steps]
+        records = [(where.name, line, *rest) for (where, line), *rest in places]
         return Steps(self.block, self.threads, partial(_plain, records, self.threads))
 
 
-class _Access(NamedTuple):
-    """A recorded access: the facts about the array, without its memory."""
-
-    array: str
-    kind: str
-    space: str
-    size: int
-    slot: Any
-    mask: Any
-
-    @classmethod
-    def of(cls, view: View, kind: str, where: tuple[Any, Any]) -> _Access:
-        size = view.dtype.itemsize if view.aligned else 1
-        return cls(view.name, kind, view.space, size, *where)
-
-
-def _plain(records: list[tuple[str, int, Any, list[_Access]]], threads: int) -> list[TraceStep]:
+def _plain(records: list[Any], threads: int) -> list[TraceStep]:
     """The recorded steps as plain data."""
     steps = []
     for name, line, mask, touches in records:

@@ -25,7 +25,10 @@ def run_script(script: Path, arguments: list[str], launches: Launches) -> int:
         runpy.run_path(str(script), run_name="__main__")
         work_queue.finish()  # what nobody waited for may be wrong, too
     except SystemExit as end:
-        return _status(end)
+        if end.code is None or isinstance(end.code, int):
+            return end.code or 0
+        print(end.code, file=sys.stderr)
+        return 1
     except BaseException as error:
         _print_traceback(traceback.TracebackException.from_exception(error))
         return 130 if isinstance(error, KeyboardInterrupt) else 1
@@ -39,26 +42,15 @@ def run_script(script: Path, arguments: list[str], launches: Launches) -> int:
     return 0
 
 
-def _status(end: SystemExit) -> int:
-    if end.code is None or isinstance(end.code, int):
-        return end.code or 0
-    print(end.code, file=sys.stderr)
-    return 1
-
-
 def _print_traceback(error: traceback.TracebackException) -> None:
     """Prints a traceback without the frames of this package."""
+    ours = (*simt.internal.values(), "<frozen runpy>", str(runpy.__file__))
     chain: list[traceback.TracebackException | None] = [error]
     for link in chain:
         if link is not None:
-            frames = [f for f in link.stack if not _is_ours(f.filename)]
-            link.stack[:] = frames
+            link.stack[:] = [f for f in link.stack if not f.filename.startswith(ours)]
             chain += [link.__cause__, link.__context__]
     print("".join(error.format()), end="", file=sys.stderr)
-
-
-def _is_ours(file: str) -> bool:
-    return file.startswith((*simt.internal.values(), "<frozen runpy>")) or file == runpy.__file__
 
 
 def run_notebook(notebook: Path, allow_errors: bool) -> int:

@@ -367,16 +367,11 @@ def _converted(op: tuple[str, ...], value: Array) -> Array:
     if modes and target.itemsize > 2 and value.dtype.kind in "iu":
         return _whole_rounded(value, target, modes.pop())
     if modes and target.kind == "f":
-        if target != np.float32 or value.dtype.itemsize > 4:
-            raise not_covered(".".join(op))
-        return rounded(value.astype(np.float64), modes.pop())
+        raise not_covered(".".join(op))
     if "sat" in op and target.kind != "f":
-        limits = np.iinfo(target)
-        value = np.clip(
-            value,
-            max(limits.min, np.iinfo(value.dtype).min),
-            min(limits.max, np.iinfo(value.dtype).max),
-        )
+        to_limits, limits = np.iinfo(target), np.iinfo(value.dtype)
+        low, high = max(to_limits.min, limits.min), min(to_limits.max, limits.max)
+        value = np.clip(value, low, high)
     result = value.astype(target)
     return _saturated(result) if "sat" in op and target.kind == "f" else result
 

@@ -83,11 +83,8 @@ class FunctionCalls(WarpOperations):
             raise self.stop("no-progress", message)
         place, merge = self.line, self.merge
         caller = self.params[-1] if self.params else {}
-        callee = (
-            {p.name: caller[g] for p, g in zip(code.function.params, arguments, strict=True)}
-            if arguments
-            else {}
-        )
+        pairs = zip(code.function.params, arguments, strict=True) if arguments else ()
+        callee = {p.name: caller[g] for p, g in pairs}
         self.params.append(callee)
         self.depth += 1
         self.run(code)
@@ -138,11 +135,7 @@ class FunctionCalls(WarpOperations):
         """Hands over a value to a function that is called next, or back from it."""
         parts = self.params[-1].setdefault(name, {})
         old = parts.get(offset)
-        if (
-            old is not None
-            and self.mask is not None
-            and old.dtype == value.dtype
-            and self.mask is not EMPTY
-        ):
+        some = self.mask is not None and self.mask is not EMPTY
+        if some and old is not None and old.dtype == value.dtype:
             value = np.where(self.mask, value, old)
         parts[offset] = value

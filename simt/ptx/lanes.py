@@ -12,7 +12,7 @@ import numpy as np
 from simt.core.findings import Finding, Stop
 from simt.core.masks import EMPTY, Mask, split
 from simt.core.memory import Allocation
-from simt.core.registry import intrinsics
+from simt.core.registry import INTRINSICS
 from simt.intrinsics import sync, warps
 from simt.machine.spaces import TooLarge
 from simt.observers.initialized import WriteMap
@@ -23,11 +23,9 @@ Lanes = Any
 WARP = 32
 HEAP = 1 << 28  # bytes that kernels can take by malloc
 SHUFFLES = {
-    "up": "shfl_up_sync",
-    "down": "shfl_down_sync",
-    "bfly": "shfl_xor_sync",
-    "idx": "shfl_sync",
-}
+    "up": "shfl_up_sync", "down": "shfl_down_sync", "bfly": "shfl_xor_sync", "idx": "shfl_sync",
+}  # fmt: skip
+VOTES = {"ballot": "ballot_sync", "any": "any_sync", "all": "all_sync", "uni": "eq_sync"}
 GRID_BARRIER = "cudaCGSynchronize"
 INTRINSIC_HANDLES = ("cudaCGGetIntrinsicHandle",)
 REDUCE: dict[str, Any] = {
@@ -59,7 +57,7 @@ class WarpOperations(Mbarriers):
     def sync_threads_with(self, mode: str, predicate: Lanes) -> Lanes:
         """`bar.red`: a barrier that counts or combines the predicates of its threads."""
         name = {"popc": "count", "and": "and", "or": "or"}[mode]
-        result = np.asarray(intrinsics()[f"syncthreads_{name}"].run(self, self.rely(predicate)))
+        result = np.asarray(INTRINSICS[f"syncthreads_{name}"].run(self, self.rely(predicate)))
         result = result.reshape(-1, 1)
         return result.astype(np.uint32) if mode == "popc" else result.astype(bool)
 
@@ -121,11 +119,9 @@ class WarpOperations(Mbarriers):
 
     def sync_warp(self, mask: Lanes) -> None:
         """`bar.warp.sync`, C++'s `__syncwarp()`."""
-        intrinsics()["syncwarp"].run(self, _plain(mask))
+        INTRINSICS["syncwarp"].run(self, _plain(mask))
 
-    def fence(self, block_only: bool) -> None:
-        """`membar`, C++'s `__threadfence()` and its kin."""
-        sync.fence(self, block_only)
+    fence = sync.fence  # `membar`, C++'s `__threadfence()` and its kin
 
     # --- the lanes of a warp
 
@@ -153,10 +149,8 @@ class WarpOperations(Mbarriers):
 
     def vote(self, mode: str, predicate: Lanes, mask: Lanes) -> Lanes:
         """`vote.sync`."""
-        name = {"ballot": "ballot_sync", "any": "any_sync", "all": "all_sync", "uni": "eq_sync"}[
-            mode
-        ]
-        result = np.asarray(intrinsics()[name].run(self, _plain(mask), self.rely(predicate)))
+        vote = INTRINSICS[VOTES[mode]].run
+        result = np.asarray(vote(self, _plain(mask), self.rely(predicate)))
         if result.ndim < 2:
             result = result.reshape(1, 1)
         return result.astype(np.uint32) if mode == "ballot" else result
@@ -165,9 +159,9 @@ class WarpOperations(Mbarriers):
         """`match.sync`: the lanes with the same value; for all, and whether they have it."""
         value = self.rely(value)
         if mode == "any":
-            lanes = intrinsics()["match_any_sync"].run(self, _plain(mask), value)
+            lanes = INTRINSICS["match_any_sync"].run(self, _plain(mask), value)
             return lanes.astype(np.uint32), np.ones((1, 1), bool)
-        lanes, agree = intrinsics()["match_all_sync"].run(self, _plain(mask), value)
+        lanes, agree = INTRINSICS["match_all_sync"].run(self, _plain(mask), value)
         return lanes.astype(np.uint32), agree
 
     def redux(self, name: str, value: Lanes, mask: Lanes) -> Lanes:
@@ -188,7 +182,7 @@ class WarpOperations(Mbarriers):
 
     def active_mask(self) -> Lanes:
         """`activemask`."""
-        return np.asarray(intrinsics()["activemask"].run(self)).astype(np.uint32)
+        return np.asarray(INTRINSICS["activemask"].run(self)).astype(np.uint32)
 
     # --- functions of the system
 

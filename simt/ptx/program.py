@@ -145,11 +145,8 @@ class PtxProgram:
         return constants + [_bytes_of(a, name) for name, a in self.fetched.items()]
 
     def _variables(self, space: str) -> list[View]:
-        return [
-            _bytes_of(a, name)
-            for name, a in (self.memory.allocations | self.reached).items()
-            if a.space == space
-        ]
+        every = (self.memory.allocations | self.reached).items()
+        return [_bytes_of(a, name) for name, a in every if a.space == space]
 
     def _reachable_functions(self) -> list[Function]:
         """The kernel, and the functions that it calls; all of them, if it calls by address."""
@@ -176,20 +173,10 @@ class PtxProgram:
     def _arrays(self) -> list[Array]:
         """The shared and local arrays that the kernel uses; the dynamic one only once."""
         words = self._operand_words
-        every = [a for f in self.used for a in f.arrays.values()] + list(
-            self.module.arrays.values()
-        )
-        arrays, dynamic = [], False
-        for array in every:
-            if array.space not in ("shared", "local") or array.name not in words:
-                continue
-            if array.size == 0:
-                if dynamic:
-                    continue
-                dynamic = True
-            arrays.append(array)
-        # the dynamic one lies behind the others
-        return sorted(arrays, key=lambda a: a.size == 0 and a.space == "shared")
+        every = [a for f in self.used for a in f.arrays.values()] + [*self.module.arrays.values()]
+        arrays = [a for a in every if a.space in ("shared", "local") and a.name in words]
+        dynamic = [a for a in arrays if a.size == 0]
+        return [a for a in arrays if a.size] + dynamic[:1]  # which lies behind the others
 
     def _sizes(self, space: str) -> set[int]:
         """The bytes that accesses to a space take at once."""
@@ -244,12 +231,11 @@ class PtxProgram:
     def launch_memory(self, values: tuple[Any, ...]) -> LaunchMemory:
         """The memory that a launch with these arguments reaches."""
         memory = LaunchMemory({"global": {}, "const": {}})
-        for name, allocation in (self.memory.allocations | self.reached).items():
-            memory.tables[allocation.space][allocation.address >> 40] = allocation
-            memory.names[allocation.number] = name
-        for name, allocation in self.fetched.items():
+        for allocation in self.fetched.values():
             allocation.readonly = True
-            memory.tables["global"][allocation.address >> 40] = allocation
+        everything = self.memory.allocations | self.reached | self.fetched
+        for name, allocation in everything.items():
+            memory.tables[allocation.space][allocation.address >> 40] = allocation
             memory.names[allocation.number] = name
         for number, allocation in self.memory.heap.items():
             memory.tables["global"][number] = allocation
@@ -262,12 +248,9 @@ class PtxProgram:
 
     def parameters(self, values: tuple[Any, ...]) -> dict[str, bytes]:
         """The bytes of each parameter; an array is the address of its first element."""
-        parameter_bytes = {}
-        for array, kind, value in zip(
-            self.function.params, self.function.kinds, values, strict=True
-        ):
-            parameter_bytes[array.name] = _as_bytes(value, kind, array.size)
-        return parameter_bytes
+        function = self.function
+        each = zip(function.params, function.kinds, values, strict=True)
+        return {array.name: _as_bytes(value, kind, array.size) for array, kind, value in each}
 
     def _stored_parameters(self) -> set[str]:
         """The parameters through which the kernel may write."""
@@ -328,8 +311,6 @@ def _as_bytes(value: Any, kind: str, size: int) -> bytes:
         return int(value.allocation.address + int(value.offset)).to_bytes(8, "little")
     if isinstance(value, bytes):
         return value
-    if isinstance(value, np.void):
-        return bytes(value.tobytes().ljust(size, b"\0"))
     if isinstance(value, np.generic):
         return bytes(value.tobytes().ljust(size, b"\0")[:size])
     if isinstance(value, float):

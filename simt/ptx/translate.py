@@ -7,7 +7,7 @@ There a thread's number stays while other threads write theirs.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -160,7 +160,8 @@ class _Translator(TensorCores, MbarrierInstructions):
                         guarded.add(name)
                 for name in self._registers_of(i):
                     blocks.setdefault(name, set()).add(start)
-                    reads = name not in registers or name in self._read_by(i)
+                    rest = replace(i, operands=i.operands[1:])
+                    reads = name not in registers or name in self._registers_of(rest)
                     first.setdefault(name, (start, not reads))
         for name, where in blocks.items():
             if len(where) > 1 or name in guarded or not first[name][1]:
@@ -182,10 +183,6 @@ class _Translator(TensorCores, MbarrierInstructions):
             kind = "pred"
         elif size != width or kind[0] == "b":
             kind = UNSIGNED[width] if kind[0] != "s" else f"s{width}"
-            if name in self._homes:
-                return
-            self._homes.setdefault(name, kind)
-            return
         self._homes.setdefault(name, kind)
         if self._homes[name][0] == "u" and kind[0] == "f":  # a float that was moved before
             self._homes[name] = kind
@@ -193,10 +190,6 @@ class _Translator(TensorCores, MbarrierInstructions):
     def _registers_of(self, i: Instruction) -> set[str]:
         words = re.findall(r"%?[\w$]+(?:\.[xyz]\b)?", " ".join((*i.operands, i.guard)))
         return {name for name in words if is_register(self._function, name)}
-
-    def _read_by(self, i: Instruction) -> set[str]:
-        rest = Instruction(i.op, i.operands[1:], i.guard)
-        return self._registers_of(rest)
 
     # --- blocks
 
@@ -224,7 +217,7 @@ class _Translator(TensorCores, MbarrierInstructions):
             i = self._function.instructions[pc]
             if i.line != line:
                 line = i.line
-                place = self._place(line)
+                place = self._unit + line
                 self._emit(f"m.at({place})" if self._counting else f"m.line = {place}")
             if pc in self._graph.ends_block:
                 end = i.op[0]
@@ -243,11 +236,8 @@ class _Translator(TensorCores, MbarrierInstructions):
         after = self._graph.place(stop)
         return Block(
             _nothing, end, bool(last.guard) and bool(end), targets, after, self._graph.meets[start],
-            self._place(last.line),
+            self._unit + last.line,
         )  # fmt: skip
-
-    def _place(self, line: int) -> int:
-        return self._unit + line
 
     def _block_end(self, i: Instruction) -> str:
         condition = "None"

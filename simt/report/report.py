@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from simt.core.findings import Finding
 from simt.core.source import unit
 from simt.errors import BadInput
-from simt.observers.balance import Share, Shares
+from simt.observers.balance import Shares
 from simt.observers.counters import Counters, Counts
 from simt.observers.trace import Recorder, Steps, block_number
 
@@ -79,35 +79,6 @@ class Report:
             Path(path).write_text(text + "\n", encoding="utf-8")
         return text
 
-    @classmethod
-    def from_json(cls, text: str | Path) -> Report:
-        """A report from JSON text, or from the path of a file that holds it.
-
-        Raises:
-            BadInput: if it is not a report.
-        """
-        if isinstance(text, Path) or not text.lstrip().startswith("{"):
-            text = Path(text).read_text(encoding="utf-8")
-        try:
-            data = json.loads(text)
-            if data["schema"] != SCHEMA:
-                raise BadInput(f"report of schema {data['schema']}, expected {SCHEMA}")
-            return cls(
-                kernel=data["kernel"],
-                grid=_triple(data["grid"]),
-                block=_triple(data["block"]),
-                findings=[Finding.from_dict(f) for f in data["findings"]],
-                totals=Counts(**data["totals"]),
-                lines=Lines({int(n): Counts(**c) for n, c in data["lines"].items()}),
-                arrays={name: Counts(**c) for name, c in data["arrays"].items()},
-                source={int(n): t for n, t in data["source"].items()},
-                elsewhere={name: Counts(**c) for name, c in data["elsewhere"].items()},
-                steps=Steps.from_dict(data["steps"]) if data["steps"] else None,
-                shares=Shares(*(Share(*s) for s in data.get("shares", ()))),  # older ones lack it
-            )
-        except (KeyError, TypeError, json.JSONDecodeError) as error:
-            raise BadInput(f"this is not a report: {error}") from None
-
     def diff(self, other: Report) -> Diff:
         """This report beside another: what changed, field by field."""
         return Diff(self, other)
@@ -128,11 +99,6 @@ class Report:
         return self.steps
 
 
-def _triple(values: Any) -> Triple:
-    x, y, z = values
-    return (int(x), int(y), int(z))
-
-
 @dataclass
 class Diff:
     """Two reports side by side; prints as a table of the totals that differ."""
@@ -143,12 +109,8 @@ class Diff:
     @property
     def changes(self) -> dict[str, tuple[int, int]]:
         """Totals that differ: name -> (left, right)."""
-        differences = {}
-        for f in fields(Counts):
-            a, b = getattr(self.left.totals, f.name), getattr(self.right.totals, f.name)
-            if a != b:
-                differences[f.name] = (a, b)
-        return differences
+        pairs = {f.name: self[f.name] for f in fields(Counts)}
+        return {name: (left, right) for name, (left, right) in pairs.items() if left != right}
 
     def __getitem__(self, name: str) -> tuple[int, int]:
         """(left, right) of one total, whether it differs or not."""

@@ -91,7 +91,7 @@ def summary(report: Report) -> list[tuple[str, str, str]]:
         rows.append(("sectors per store", _ratio(t.sectors_per_store), NEIGHBORS))
     if t.bytes_moved:
         detail = f"the lanes asked for {t.bytes_requested:,}"
-        if t.distinct_sectors:  # older reports have not counted them
+        if t.distinct_sectors:  # a sample of blocks has not counted them
             detail += f"; each sector once: {t.bytes_at_least:,}"
         rows.append(("bytes moved", f"{t.bytes_moved:,}", detail))
     if t.shared_load_wavefronts + t.shared_store_wavefronts:

@@ -39,13 +39,14 @@ def racy(a, out):
 @pytest.mark.parametrize("kernel", [column_copy, racy])
 def test_json_keeps_everything(kernel: Any) -> None:
     report = report_of(kernel)
-    again = type(report).from_json(report.to_json())
-    for part in ("totals", "lines", "arrays", "findings", "shares", "steps"):
-        assert getattr(again, part) == getattr(report, part)
-    assert again.ok == report.ok == (kernel is column_copy)
-    assert report.shares.block.most > 0
-    assert str(again) == str(report)
-    assert again.to_json() == report.to_json()
+    data = json.loads(report.to_json())
+    assert data["ok"] == report.ok == (kernel is column_copy)
+    assert data["totals"] == vars(report.totals)
+    assert data["lines"] == {str(n): vars(counts) for n, counts in report.lines.items()}
+    assert data["arrays"] == {name: vars(counts) for name, counts in report.arrays.items()}
+    assert [f["message"] for f in data["findings"]] == [f.message for f in report.findings]
+    assert data["shares"][2][0] == report.shares.block.most > 0
+    assert [s["line"] for s in data["steps"]["steps"]] == [s.line for s in report.steps]
 
 
 def test_a_difference_is_a_table_of_the_totals_that_differ() -> None:
@@ -54,19 +55,14 @@ def test_a_difference_is_a_table_of_the_totals_that_differ() -> None:
     assert re.search(r"^global_load_sectors +64 +8 +0\.12$", text, re.MULTILINE)
 
 
-def test_text_tells_what_each_sector_once_would_be_and_older_reports_do_not() -> None:
+def test_text_tells_what_each_sector_once_would_be_if_that_is_counted() -> None:
     report = report_of(column_copy)
     least = f"each sector once: {report.totals.bytes_at_least:,}"
     assert report.totals.bytes_at_least > 0
     assert least in str(report)
     assert least in visible(report._repr_html_())
-    data = json.loads(report.to_json())
-    for counts in (data["totals"], *data["lines"].values(), *data["arrays"].values()):
-        del counts["distinct_sectors"], counts["block_sectors"]
-    del data["shares"]
-    old = type(report).from_json(json.dumps(data))
-    assert old.totals.bytes_moved == report.totals.bytes_moved
-    assert "each sector once" not in str(old)
+    report.totals.distinct_sectors = 0
+    assert "each sector once" not in str(report)
 
 
 def test_text_and_html_show_the_source_escaped_and_what_matters() -> None:

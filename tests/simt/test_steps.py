@@ -89,5 +89,5 @@ def test_steps_that_nobody_has_read_keep_no_array_and_can_be_read_elsewhere() ->
     report = xray(half, 1, 40, np.ones(80, np.float32), large)
     sent = pickle.dumps(report.step())
     assert len(sent) < large.nbytes / 100
-    assert pickle.loads(sent) == report.step()
+    assert pickle.loads(sent).steps == report.step().steps
     assert sum(touch.kind == "store" for step in report.step() for touch in step.touches) == 2

@@ -15,7 +15,7 @@ from simt.host.device_array import DeviceNDArray
 from simt.host.overloads import error_for
 from simt.host.settings import checking, current_seed, keeps_going, listeners
 from simt.host.work.copies import unread
-from simt.host.work.operations import recording
+from simt.host.work.operations import open_records
 from simt.host.work.order import Task
 from simt.host.work.pinned import HostMemory
 from simt.host.work.prepared import LaunchRequest, Prepared, arrays_of, observers_of
@@ -29,7 +29,7 @@ from simt.report.report import Report
 
 def counted(stream: Any) -> bool:
     """Whether a record wants the counters of a launch on a stream."""
-    return not work_queue.direct(stream) and any(record.counters for record in recording())
+    return not work_queue.direct(stream) and any(record.counters for record in open_records)
 
 
 def tell(report: Report) -> None:
@@ -136,7 +136,7 @@ def launch_now(function: Callable[..., Any] | None, prepared: Prepared) -> None:
 
 def _end(function: Callable[..., Any] | None, report: Report, stopped: Finding | None) -> None:
     if function is not None:
-        for listener in listeners():
+        for listener in listeners:
             listener.hear(function, report)
     if stopped is not None:
         raise error_for(replace(stopped), report) from None

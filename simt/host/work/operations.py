@@ -85,12 +85,7 @@ class WorkRecord(Sequence[StreamOperation]):
         return len(self.operations)
 
 
-_records: list[WorkRecord] = []  # for all threads
-
-
-def recording() -> list[WorkRecord]:
-    """The records that are being written."""
-    return _records
+open_records: list[WorkRecord] = []  # that are being written, for all threads
 
 
 @contextmanager
@@ -115,9 +110,9 @@ def record_work(*, counters: bool = False) -> Iterator[WorkRecord]:
 
     work_queue.finish()
     work = WorkRecord(counters)
-    _records.append(work)
+    open_records.append(work)
     try:
         yield work
         work_queue.finish()
     finally:
-        _records.remove(work)
+        open_records.remove(work)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from simt.core.findings import Finding
 from simt.core.places import Place, place
 from simt.host.settings import listeners
-from simt.host.work.operations import WorkRecord, recording
+from simt.host.work.operations import WorkRecord, open_records
 from simt.host.work.ranges import Access
 
 
@@ -20,7 +20,7 @@ class HostProgram:
 
     def records(self) -> list[WorkRecord]:
         """The records of what it asks for."""
-        return recording()
+        return open_records
 
     def name_of(self, access: Access) -> str:
         """What it calls the memory that a kernel touches; else the kernel's name for it."""
@@ -43,7 +43,7 @@ class HostProgram:
         for record in records:
             record.findings += [finding for _, finding in findings]
         for file, finding in findings:
-            for listener in listeners():
+            for listener in listeners:
                 listener.hear_race(file, finding)
             if not records:
                 self.place().warn(str(finding))

@@ -9,7 +9,7 @@ from simt.core.memory import View
 from simt.core.source import Listing
 from simt.host.arguments import LaunchArguments
 from simt.host.settings import current_seed, keeps_going
-from simt.host.work.prepared import Prepared, arrays_of, observers_of
+from simt.host.work.prepared import LaunchRequest, Prepared, arrays_of, observers_of
 from simt.machine.execution import LaunchResult, launch
 from simt.observers.observer import Observer
 from simt.ptx.machine import PtxMachine
@@ -25,15 +25,15 @@ class PreparedPtx(Prepared):
     """
 
     def __init__(
-        self, name: str, grid: Any, block: Any, sharedmem: int,
-        take: Callable[[], tuple[PtxProgram, LaunchArguments, tuple[Any, ...]]], *,
-        listing: Listing | None = None, words: Callable[[Finding], Finding],
-        xray: bool = False, watch: int | tuple[int, ...] = 0, most_shared: int = MAX_SHARED,
+        self, name: str, request: LaunchRequest,
+        take: Callable[[], tuple[PtxProgram, LaunchArguments, tuple[Any, ...]]],
+        words: Callable[[Finding], Finding], *, listing: Listing | None = None,
+        most_shared: int = MAX_SHARED,
     ) -> None:  # fmt: skip
-        super().__init__(name, sharedmem, listing, xray=xray)
+        super().__init__(name, request.sharedmem, listing, xray=request.xray)
         self._words = words
         try:
-            self.take_shape(grid, block, watch, most_shared)
+            self.take_shape(request.grid, request.block, request.watch, most_shared)
             program, self.marshalled, self._values = take()
             self._program: Any = program  # the machine takes both kinds
         except Stop as stop:

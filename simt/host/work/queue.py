@@ -44,7 +44,7 @@ from simt.host.work.order import (
 from simt.host.work.pinned import HostMemory
 from simt.host.work.program import HostProgram
 from simt.host.work.ranges import Access, conflict, of_array, overlap
-from simt.host.work.stream_races import FindingQueue, changed, freed, race
+from simt.host.work.stream_races import FindingQueue, meddled, race
 
 _STREAM_NAMES = {
     ALL_STREAMS: "all streams", DEFAULT: "the default stream",
@@ -221,7 +221,7 @@ class WorkQueue:
                 if not t.done and t.host is not None and overlap(of_array(t.host.array), ranges)
             ]
             for task in using:
-                self._findings.add(freed(task, self.host, "unpinned"), task.place)
+                self._findings.add(meddled(task, self.host, "unpinned"), task.place)
             self._wait_for(using)
 
     def finish(self) -> None:
@@ -294,10 +294,10 @@ class WorkQueue:
         host, action = task.host, task.action
         if host is not None and task.accesses and host.pinned:
             if host.freed:
-                self._findings.add(freed(task, self.host), task.place)
+                self._findings.add(meddled(task, self.host, "freed"), task.place)
                 poison(host.array.ravel(order="K"))  # others may have the memory by now
             elif host.changed:
-                self._findings.add(changed(task, self.host), task.place)
+                self._findings.add(meddled(task, self.host, "changed"), task.place)
         self._busy = True
         try:
             if action is not None:

@@ -72,26 +72,16 @@ def _host_name(racer: Racer) -> str:
     return (sides and sides[0]) or "the host array"
 
 
-def changed(racer: Racer, host: HostProgram) -> Finding:
-    """The host has written to pinned memory while a copy from or to it was under way."""
-    operation = racer.operation
-    name = _host_name(racer)
-    message = (
-        f"{name} was changed by the host after line {operation.line} had handed it to a copy on "
-        f"{operation.stream_name}, and before the copy was done: its memory is pinned, so the "
-        f"call does not wait; wait first, with {host.wait(operation.stream_name)}"
-    )
-    return Finding(KIND, operation.line, message, array=name)
-
-
-def freed(racer: Racer, host: HostProgram, how: str = "freed") -> Finding:
-    """The host has let go of pinned memory while a copy from or to it was under way."""
-    operation = racer.operation
-    name = _host_name(racer)
+def meddled(racer: Racer, host: HostProgram, how: str) -> Finding:
+    """The host has freed, unpinned or changed (`how`) pinned memory before a copy was done."""
+    operation, name = racer.operation, _host_name(racer)
+    wait = host.wait(operation.stream_name)
+    advice = f"keep it until after {wait}"
+    if how == "changed":
+        advice = f"its memory is pinned, so the call does not wait; wait first, with {wait}"
     message = (
         f"{name} was {how} by the host after line {operation.line} had handed it to a copy on "
-        f"{operation.stream_name}, and before the copy was done: keep it until after "
-        f"{host.wait(operation.stream_name)}"
+        f"{operation.stream_name}, and before the copy was done: {advice}"
     )
     return Finding(KIND, operation.line, message, array=name)
 

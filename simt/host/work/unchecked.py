@@ -74,8 +74,8 @@ class UncheckedLaunches:
         now = Program(read(self.program.source.function))
         if now.refused is not None:
             return False
-        before = _names(self.program)
-        return all(_same(thing, before.get(key)) for key, thing in _names(now).items())
+        before = self.program.names()
+        return all(_same(thing, before.get(key)) for key, thing in now.names().items())
 
     def mark_checked(self, grid: Triple, block: Triple, values: tuple[Any, ...]) -> None:
         """Notes that a checked launch has shown no error."""
@@ -92,14 +92,6 @@ class UncheckedLaunches:
             "or uninitialized reads: a launch of these shapes has never been checked"
         )
         return [Finding("unchecked", None, message)]
-
-
-def _names(program: Program) -> dict[Any, Any]:
-    return {
-        (source.function, name): thing
-        for source in program.sources()
-        for name, thing in source.frozen.items()
-    }
 
 
 def _same(a: Any, b: Any) -> bool:

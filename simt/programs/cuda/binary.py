@@ -9,7 +9,6 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -63,14 +62,6 @@ class ProgramListing(PtxListing):
     def together(self) -> str:
         """How to launch it with all its blocks on the GPU at once."""
         return "use cudaLaunchCooperativeKernel"
-
-
-class Variable(NamedTuple):
-    """A variable of the device's: where it is declared, its name there, its bytes."""
-
-    unit: Unit
-    symbol: str
-    size: int
 
 
 class Unit:
@@ -142,15 +133,10 @@ class DeviceCode:
         self.memory, self.file, self._source = memory, str(source.files[0]), source
         self.modules: list[Unit] = []
         self.functions: dict[int, tuple[Unit, str]] = {}  # by what stands for it
-        self.shadows: dict[int, Variable] = {}
+        self.shadows: dict[int, tuple[Unit, str]] = {}
         self.conditions: dict[int, int] = {}  # of graphs, which kernels set
         self.shapes: dict[str, tuple[int, ...]] = shapes(source.text(0))
         self._kernels: dict[tuple[int, bool], DeviceKernel] = {}
-
-    @property
-    def has_managed(self) -> bool:
-        """Whether there are variables that the host reaches, too."""
-        return any(unit.managed for unit in self.modules)
 
     def add(self, binary: bytes, joined: int = 0) -> int:
         """A translation unit, and the number by which it is known: that of `joined` if given."""
@@ -167,7 +153,7 @@ class DeviceCode:
                 "cudaErrorInvalidSymbol",
                 "this is no __device__ or __constant__ variable: give the variable itself",
             )
-        unit, symbol, _ = self.shadows[shadow]
+        unit, symbol = self.shadows[shadow]
         piece = self.memory.at(unit.memory.allocations[symbol].address)
         assert piece is not None
         return piece

@@ -3,7 +3,6 @@
 import struct
 
 from simt.core.findings import Finding
-from simt.programs.cuda.binary import Variable
 from simt.programs.cuda.errors import ApiError, number_of
 from simt.programs.cuda.state import Answer, State
 
@@ -27,9 +26,8 @@ class BinaryCalls(State):
 
     def do_device_variable(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """A device's variable, and the address of the host's that stands for it."""
-        module, shadow, size, *_ = values
-        unit = self.code.modules[module - 1]
-        self.code.shadows[shadow] = Variable(unit, payload.decode(), size)
+        module, shadow, *_ = values
+        self.code.shadows[shadow] = self.code.modules[module - 1], payload.decode()
 
     def do_module(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cuModuleLoadData`: a module, which may be linked with others."""
@@ -62,12 +60,9 @@ class BinaryCalls(State):
             self.code.modules[values[0] - 1].manage(payload.decode(), piece)
 
     def do_symbol(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """The address of a variable on the device."""
-        return Answer(self.code.variable(values[0]).address)
-
-    def do_symbol_size(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """The bytes of a variable on the device."""
-        return Answer(self.code.variable(values[0]).size)
+        """The address of a variable on the device, or its bytes."""
+        piece = self.code.variable(values[0])
+        return Answer(piece.size if values[1] else piece.address)
 
     def do_parameters(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """The bytes of each parameter of a kernel, or where each lies if they are in one piece."""

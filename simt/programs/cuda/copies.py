@@ -26,10 +26,14 @@ class _Part(NamedTuple):
     writes: bool
 
     @property
+    def data(self) -> np.ndarray[Any, Any]:
+        """The bytes themselves."""
+        return self.piece.allocation.data[self.start : self.start + self.size]
+
+    @property
     def access(self) -> Access:
-        memory = self.piece.allocation.data[self.start : self.start + self.size]
-        name = self.piece.variable or str(self.piece)
-        return Access(name, "store" if self.writes else "load", of_array(memory), memory)
+        name, kind = self.piece.variable or str(self.piece), "store" if self.writes else "load"
+        return Access(name, kind, of_array(self.data), self.data)
 
 
 class CopyCalls(State):
@@ -145,14 +149,11 @@ class CopyCalls(State):
 
     def do_memcpy(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A copy; 1 asks the program for the bytes, 2 says that both sides are its own."""
-        to, of, size, kind, handle, asynchronous, has_payload, _ = values
-        stream = self._stream(handle)
+        stream, size, asynchronous, has_payload = self._stream(values[4]), values[2], *values[5:7]
         if not size:
             return Answer()
-        target = self._side(to, size, kind in (0, 2), "to", kind)
-        origin = self._side(of, size, kind in (0, 1), "from", kind)
-        self._check_direction(target, origin, kind)
-        if origin is None:
+        target, source = self._sides(values)
+        if source is None:
             if target is None:
                 self.queue.synchronize(stream)
                 return Answer(2)
@@ -160,43 +161,34 @@ class CopyCalls(State):
                 return Answer(1)
             if not asynchronous:
                 self.queue.synchronize(stream)
-            waits = target.kind == "pinned" or (target.shared and not asynchronous)
+            into = target.piece
+            waits = into.kind == "pinned" or (into.shared and not asynchronous)
             content = np.frombuffer(payload, np.uint8)
-            self._put("copy-in", "copy", stream, target, to - target.address, content, waits=waits)
+            self._put("copy-in", "copy", stream, target, content, waits=waits)
             return Answer()
-        self.came_back |= origin.kind != "pinned" and not (target and target.kind == "device")
-        source = _Part(origin, of - origin.address, size, False)
+        self.came_back |= source.piece.kind != "pinned" and not (
+            target and target.piece.kind == "device"
+        )
         if target is not None:
-            self._copy(stream, _Part(target, to - target.address, size, True), source, asynchronous)
+            self._copy(stream, target, source, asynchronous)
             return Answer()
         self._issue("copy-out", stream, "copy", [source], nothing, waits=True)
-        return Answer(0, origin.allocation.data[source.start : source.start + size].data)
-
-    def takes_host_bytes(self, values: tuple[int, ...]) -> bool:
-        """Whether a copy takes bytes that are the program's own."""
-        return self.memory.at(values[1]) is None
+        return Answer(0, source.data.data)
 
     def copy_later(self, values: tuple[int, ...], payload: bytes) -> None:
         """A copy of a graph's, for which nobody waits; what it takes of the program's own follows.
 
         What goes to the program's own memory is written by the next answer.
         """
-        to, of, size, kind, handle = values[:5]
-        stream = self._stream(handle)
-        target = self._side(to, size, kind in (0, 2), "to", kind)
-        origin = self._side(of, size, kind in (0, 1), "from", kind)
-        self._check_direction(target, origin, kind)
-        if target is not None:
-            into = _Part(target, to - target.address, size, True)
-            if origin is not None:
-                self._copy(stream, into, _Part(origin, of - origin.address, size, False), 2)
-            else:
-                content = np.frombuffer(payload, np.uint8)
-                self._put("copy-in", "copy", stream, target, into.start, content, waits=False)
-        elif origin is not None:
-            self.came_back = True
-            source = _Part(origin, of - origin.address, size, False)
-            part = origin.allocation.data[source.start : source.start + size]
+        to, stream = values[0], self._stream(values[4])
+        target, source = self._sides(values)
+        if target is not None and source is not None:
+            self._copy(stream, target, source, 2)
+        elif target is not None:
+            content = np.frombuffer(payload, np.uint8)
+            self._put("copy-in", "copy", stream, target, content, waits=False)
+        elif source is not None:
+            self.came_back, part = True, source.data
 
             def write(_: Task) -> None:
                 self.host_writes.append((to, part.tobytes()))
@@ -206,33 +198,40 @@ class CopyCalls(State):
             self.host_writes.append((to, payload))
 
     def _put(
-        self, kind: str, what: str, stream: CudaStream, target: Piece, start: int,
+        self, kind: str, what: str, stream: CudaStream, target: _Part,
         content: np.ndarray[Any, Any], *, waits: bool,
     ) -> None:  # fmt: skip
-        part = _Part(target, start, len(content), True)
-        write = lambda _: written(target.allocation, start, content)  # noqa: E731
-        self._issue(kind, stream, what, [part], write, waits=waits)
+        write = lambda _: written(target.piece.allocation, target.start, content)  # noqa: E731
+        self._issue(kind, stream, what, [target], write, waits=waits)
 
     def _copy(self, stream: CudaStream, target: _Part, source: _Part, asynchronous: int) -> None:
         into, origin = target.piece, source.piece
         to, of, size = target.start, source.start, target.size
 
         def action(_: Task) -> None:
-            written(into.allocation, to, origin.allocation.data[of : of + size].copy())
+            written(into.allocation, to, source.data.copy())
             to_map, of_map = into.allocation.written, origin.allocation.written
             if to_map is not None and of_map is not None and to_map.grain == of_map.grain == 1:
                 to_map.done[to : to + size] = of_map.done[of : of + size]
 
-        pinned = [piece.kind == "pinned" for piece in (into, origin)]
-        kind = {(False, True): "copy-in", (True, False): "copy-out"}.get(
-            (pinned[0], pinned[1]), "copy-on-device"
-        )
+        pinned = into.kind == "pinned", origin.kind == "pinned"
+        kind = {(False, True): "copy-in", (True, False): "copy-out"}.get(pinned, "copy-on-device")
         waits = (all(pinned) and asynchronous < 2) or (
             not asynchronous and (into.shared or origin.shared)
         )
         self._issue(kind, stream, "copy", [target, source], action, waits=waits)
 
-    def _side(self, pointer: int, size: int, hosts: bool, which: str, kind: int) -> Piece | None:
+    def _sides(self, values: tuple[int, ...]) -> tuple[_Part | None, _Part | None]:
+        """What a copy writes and what it reads; None for what is the host's own."""
+        to, of, size, kind = values[:4]
+        target, origin = self._side(to, size, "to"), self._side(of, size, "from")
+        self._check_direction(target, origin, kind)
+        return (
+            None if target is None else _Part(target, to - target.address, size, True),
+            None if origin is None else _Part(origin, of - origin.address, size, False),
+        )
+
+    def _side(self, pointer: int, size: int, which: str) -> Piece | None:
         """What a side of a copy lies in; None if it is the host's own."""
         block = self.memory.at(pointer)
         if block is None:
@@ -291,8 +290,9 @@ class CopyCalls(State):
             raise ApiError("cudaErrorInvalidValue", f"cudaMemset sets {size:,} bytes of {what}")
         unit = max(element, 1)
         content = np.full(size // unit, value & ((1 << 8 * unit) - 1), f"u{unit}").view(np.uint8)
-        start, waits = pointer - block.address, block.shared and not asynchronous
-        self._put("set", "cudaMemset", stream, block, start, content, waits=waits)
+        part = _Part(block, pointer - block.address, len(content), True)
+        waits = block.shared and not asynchronous
+        self._put("set", "cudaMemset", stream, part, content, waits=waits)
 
     def do_pointer(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """The `cudaMemoryType` of what an address lies in."""

@@ -303,9 +303,7 @@ class GraphCalls(CopyCalls, LaunchCalls):
         """The bytes that graphs have taken and nobody has freed."""
         return Answer(sum(p.size for p in self._graph_memory.values() if not p.freed))
 
-    def do_graph_free(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
-        """Nobody has the memory from this point on."""
-        self.do_free_async(line, values, payload)
+    do_graph_free = CopyCalls.do_free_async
 
     # --- launching
 
@@ -400,7 +398,7 @@ class GraphCalls(CopyCalls, LaunchCalls):
         values = (*values[:at], handle, *values[at + 1 :])
         self.line = line
         if name == "memcpy":
-            if self.takes_host_bytes(values):
+            if self.memory.at(values[1]) is None:  # it takes bytes that are the program's own
                 self.queue.progress(self._order(handle, []))  # it may have written them
                 payload = yield Answer(ASKS_BYTES, struct.pack("<2Q", *values[1:3]))
             self.copy_later(values, payload)

@@ -7,7 +7,7 @@ from contextlib import redirect_stdout
 from copy import copy
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,15 +16,17 @@ from simt.core.limits import MAX_SHARED
 from simt.core.memory import Allocation, View
 from simt.cpp.wording import in_words
 from simt.host.arguments import LaunchArguments
-from simt.host.work.prepared import Outcome
+from simt.host.work.prepared import LaunchRequest, Outcome
 from simt.host.work.ptx import PreparedPtx
 from simt.observers.observer import Observer
-from simt.programs.cuda.memory import DeviceMemory, Piece, written
+from simt.programs.cuda.memory import Piece, written
 from simt.ptx.memory import GLOBAL_BITS
-from simt.ptx.parse import Module
 from simt.ptx.program import ChildGrid, PtxProgram
 from simt.ptx.textures import Texels, Texture
 from simt.report.report import Report
+
+if TYPE_CHECKING:
+    from simt.programs.cuda.binary import DeviceCode
 
 Triple = tuple[int, int, int]
 BYTES = np.dtype(np.uint8)
@@ -43,17 +45,6 @@ class Arguments:
     textures: dict[int, Texture | Texels] = field(default_factory=dict)
 
 
-class Code(Protocol):
-    """The device's part of a program, as its kernels know it."""
-
-    memory: DeviceMemory
-    shapes: dict[str, tuple[int, ...]]
-    conditions: dict[int, int]
-
-    def launched(self, module: Module, symbol: str) -> DeviceKernel:
-        """A kernel of some code that another kernel of it launches."""
-
-
 class DeviceKernel:
     """One kernel, or one of what a template stands for.
 
@@ -61,7 +52,7 @@ class DeviceKernel:
     """
 
     def __init__(
-        self, code: Code, program: PtxProgram, elements: dict[str, np.dtype[Any] | None]
+        self, code: DeviceCode, program: PtxProgram, elements: dict[str, np.dtype[Any] | None]
     ) -> None:
         self.code, self.program = code, program
         self.__name__ = program.source.name
@@ -156,8 +147,8 @@ class PreparedKernel(PreparedPtx):
             return program, LaunchArguments(marshalled.values), marshalled.values
 
         super().__init__(
-            kernel.__name__, grid, block, shared, take, listing=kernel.program.source,
-            words=lambda finding: in_words(finding, kernel.code.shapes), xray=xray,
+            kernel.__name__, LaunchRequest(grid, block, arguments, shared, xray=xray), take,
+            lambda finding: in_words(finding, kernel.code.shapes), listing=kernel.program.source,
             most_shared=kernel.most_shared,
         )  # fmt: skip
 

@@ -19,9 +19,8 @@ REGION, WRITE = struct.Struct("<QQQ"), struct.Struct("<QQ")
 
 
 def serve(
-    program: Path, arguments: list[str], runtime: Runtime, *, captured: bool,
-    libraries: Path | None = None,
-) -> int:  # fmt: skip
+    program: Path, arguments: list[str], runtime: Runtime, libraries: Path, *, captured: bool
+) -> int:
     """Runs a program to its end and gives its exit status, as a shell has it.
 
     `captured` sends what it prints to `sys.stdout` and `sys.stderr`, which in a notebook are no
@@ -34,17 +33,13 @@ def serve(
     ours, theirs = socket.socketpair()
     sys.stdout.flush()
     pipe = subprocess.PIPE if captured else None
-    environment = dict(os.environ)
-    if libraries is not None:
-        others = environment.get("LD_LIBRARY_PATH")
-        environment["LD_LIBRARY_PATH"] = f"{libraries}:{others}" if others else str(libraries)
-        loaded = environment.get("LD_PRELOAD")  # before NVRTC, of which it changes some functions
-        first = str(libraries / "libcudart.so")
-        environment["LD_PRELOAD"] = f"{first}:{loaded}" if loaded else first
+    environment = os.environ | {"SIMT_CHANNEL": str(theirs.fileno())}
+    # before NVRTC, of which it changes some functions
+    for name, first in (("LD_LIBRARY_PATH", libraries), ("LD_PRELOAD", libraries / "libcudart.so")):
+        environment[name] = ":".join(filter(None, (str(first), environment.get(name))))
     process = subprocess.Popen(
         [str(program), *arguments], pass_fds=[theirs.fileno()], stdout=pipe, stderr=pipe,
-        stdin=subprocess.DEVNULL if captured else None,
-        env=environment | {"SIMT_CHANNEL": str(theirs.fileno())},
+        stdin=subprocess.DEVNULL if captured else None, env=environment,
     )  # fmt: skip
     theirs.close()
     runtime.process = process.pid

@@ -71,10 +71,8 @@ def run_built(
         if any(f"{end}\0".encode() in executable.read_bytes() for end in nvcc.PER_THREAD):
             runtime.take_threads_stream()
         try:
-            status = serve(
-                executable.resolve(), arguments, runtime, captured=captured,
-                libraries=nvcc.runtime_library(),
-            )  # fmt: skip
+            libraries = nvcc.runtime_library()
+            status = serve(executable.resolve(), arguments, runtime, libraries, captured=captured)
         except NotSupported as unable:
             raise KernelError(str(unable)) from None
     launches.notes += runtime.notes

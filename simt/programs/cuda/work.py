@@ -78,7 +78,8 @@ class LaunchCalls(State):
         self.launched = True
         self.printed += prepared.printed
         touches_shared = any(b.shared for b in (*arguments.writes, *arguments.others.values()))
-        self.came_back |= touches_shared or bool(prepared.printed) or self.code.has_managed
+        managed = any(unit.managed for unit in self.code.modules)  # variables, of the host's too
+        self.came_back |= touches_shared or bool(prepared.printed) or managed
         if stopped is not None and stopped.kind in MACHINE_FINDINGS:
             raise NotSupported(f"{self.source.place(stopped.line or 1)}: {stopped.message}")
         if prepared.counters is not None or not self.launches.in_detail:

@@ -12,7 +12,7 @@ from numba.core.errors import NumbaError
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.plot.recorders.measuring import WrongResultError
-from simt.numba_ptx.codegen import compile_to_ptx
+from simt.numba_ptx.codegen import unfused_ptx
 from tools.record.launches import Example, examples
 
 from .found import package_kernels
@@ -65,11 +65,11 @@ def test_an_unchecked_launch_gives_what_numpy_says(name):
 @pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_every_kernel_compiles_to_ptx(name):
     example = ONE_OF_EACH[name]
-    signature = types.void(*map(typeof, example.launch.args))
-    assert ".visible .entry" in compile_to_ptx(example.kernel, signature)
+    kinds = tuple(map(typeof, example.launch.args))
+    assert ".visible .entry" in unfused_ptx(example.kernel, kinds)
 
 
 @pytest.mark.usefixtures("_compiler")
 def test_types_that_do_not_fit_are_refused():
     with pytest.raises(NumbaError):
-        compile_to_ptx(ONE_OF_EACH["vector_add"].kernel, types.void(*[types.int64] * 3))
+        unfused_ptx(ONE_OF_EACH["vector_add"].kernel, (types.int64,) * 3)

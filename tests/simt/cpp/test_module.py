@@ -275,3 +275,8 @@ def test_a_launch_on_a_stream_waits_its_turn() -> None:
 def test_a_warning_does_not_stand_in_for_the_error_after_it():
     with pytest.raises(KernelError, match='refuses the source: .*error: identifier "nothing"'):
         compile_to_ptx("#define INT_MAX 3\n__global__ void k() {}", (), ["&nothing"])
+
+
+def test_options_of_ones_own_leave_what_they_do_not_replace():
+    ptx, _ = compile_to_ptx("__global__ void f(float* x) { *x = INFINITY; }", ["-lineinfo"])
+    assert ".loc" in ptx

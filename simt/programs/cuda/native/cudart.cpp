@@ -627,7 +627,7 @@ cudaError_t cudaGetSymbolAddress(void** pointer, const void* symbol) {
     return error;
 }
 cudaError_t cudaGetSymbolSize(size_t* size, const void* symbol) {
-    return made("symbol_size", size, (uint64_t)symbol);
+    return made("symbol", size, (uint64_t)symbol, 1);
 }
 
 // --- waiting, streams, events

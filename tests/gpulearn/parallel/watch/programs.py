@@ -52,6 +52,16 @@ def loop(model, optimizer, *, data=batch, before=None, after=None, call=None, st
             after(step)
 
 
+def loop_over(loader, model=None):
+    """The same over a loader's batches."""
+    model = model or DistributedDataParallel(network())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for inputs, labels in loader:
+        optimizer.zero_grad()
+        functional.cross_entropy(model(inputs), labels).backward()
+        optimizer.step()
+
+
 class Trainer:
     """As a class of a library has it: the step is a method, the loader is given."""
 
@@ -206,14 +216,7 @@ def same_batches_in_a_loop():
 
 
 def same_batches_without_a_sampler():
-    dataset = samples()
-    loader = DataLoader(dataset, 4)
-    model = DistributedDataParallel(network())
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    for inputs, labels in loader:
-        optimizer.zero_grad()
-        functional.cross_entropy(model(inputs), labels).backward()
-        optimizer.step()
+    loop_over(DataLoader(samples(), 4))
 
 
 def same_batches_by_a_fixed_rank():
@@ -237,12 +240,7 @@ def cut_after_shuffles_of_its_own():
     generator = torch.Generator().manual_seed(dist.get_rank())
     order = torch.randperm(len(dataset), generator=generator).tolist()
     loader = DataLoader(Subset(dataset, order[dist.get_rank() :: 2]), 4)
-    model = DistributedDataParallel(network())
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    for inputs, labels in loader:
-        optimizer.zero_grad()
-        functional.cross_entropy(model(inputs), labels).backward()
-        optimizer.step()
+    loop_over(loader)
 
 
 def seeds_of_samplers_differ():
@@ -276,13 +274,9 @@ def epochs_in_one_order():
 def epochs_set_to_a_constant():
     loader = shares()
     model = DistributedDataParallel(network())
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
     for _ in range(3):
         loader.sampler.set_epoch(0)
-        for inputs, labels in loader:
-            optimizer.zero_grad()
-            functional.cross_entropy(model(inputs), labels).backward()
-            optimizer.step()
+        loop_over(loader, model)
 
 
 def epochs_only_read():
@@ -509,12 +503,8 @@ def joined_loaders():
     dataset = samples(24)
     mine = range(16) if dist.get_rank() == 0 else range(16, 24)
     model = DistributedDataParallel(network())
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
     with model.join():
-        for inputs, labels in DataLoader(Subset(dataset, list(mine)), 4):
-            optimizer.zero_grad()
-            functional.cross_entropy(model(inputs), labels).backward()
-            optimizer.step()
+        loop_over(DataLoader(Subset(dataset, list(mine)), 4), model)
 
 
 def right_statistics():
@@ -675,12 +665,7 @@ def uneven_steps():
 def uneven_loader():
     dataset = samples(24)
     mine = range(16) if dist.get_rank() == 0 else range(16, 24)
-    model = DistributedDataParallel(network())
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    for inputs, labels in DataLoader(Subset(dataset, list(mine)), 4):
-        optimizer.zero_grad()
-        functional.cross_entropy(model(inputs), labels).backward()
-        optimizer.step()
+    loop_over(DataLoader(Subset(dataset, list(mine)), 4))
 
 
 def barrier_of_one_rank():
@@ -709,12 +694,7 @@ def unused_layer():
 
 def world_size_too_large_in_a_loop():
     loader = shares(num_replicas=3, rank=dist.get_rank())
-    model = DistributedDataParallel(network())
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    for inputs, labels in loader:
-        optimizer.zero_grad()
-        functional.cross_entropy(model(inputs), labels).backward()
-        optimizer.step()
+    loop_over(loader)
 
 
 def held_out_cut_for_more_ranks():

@@ -1,21 +1,13 @@
 """Memory of more kinds than one: what it may be, and what is found in it."""
 
-import re
-from pathlib import Path
-
 import pytest
 
-from simt.programs.cuda.run import CudaProgram
 from simt.programs.launches import Launches
 
+from .test_programs import HERE, is_said
+
 pytestmark = pytest.mark.usefixtures("_host_compiler")
-SOURCE = Path(__file__).parent / "memory.cu"
-
-
-@pytest.fixture(scope="module")
-def program():
-    with CudaProgram(SOURCE) as built:
-        yield built
+FILE = HERE / "memory.cu"
 
 
 # what each function prints, and for each finding the mark of its line and words of it
@@ -67,9 +59,4 @@ def test_memory_is_what_it_is_on_a_gpu(name, program, capsys):
     launches = Launches(in_detail=False)
     assert program.run([name], launches, captured=True) == 0
     assert capsys.readouterr().out == printed + "\n"
-    lines = SOURCE.read_text(encoding="utf-8").splitlines()
-    said = [re.sub(r"^.*/(?=\w+\.cu)", "", one) for one in launches.sentences()]
-    assert len(said) == len(found), said
-    for mark, words in found.items():
-        number = next(n for n, text in enumerate(lines, 1) if f"[{mark}]" in text)
-        assert any(s.startswith(f"memory.cu:{number}: ") and words in s for s in said), (mark, said)
+    is_said(launches.sentences(), found, "memory.cu")

@@ -4,20 +4,13 @@ import re
 
 import pytest
 
-from simt.programs.cuda.run import CudaProgram
 from simt.programs.launches import Launches
 
-from .test_programs import HERE
+from .test_programs import HERE, place
 
 pytestmark = pytest.mark.usefixtures("_host_compiler")
 FILE = HERE / "driver.cu"
-LINES = FILE.read_text(encoding="utf-8").splitlines()
-
-
-@pytest.fixture(scope="module")
-def program():
-    with CudaProgram(FILE, options=["-lcuda", "-lnvrtc"]) as made:
-        yield made
+OPTIONS = ["-lcuda", "-lnvrtc"]
 
 
 def run(program, capsys, name):
@@ -52,6 +45,5 @@ def test_mistakes_have_the_driver_s_errors_and_a_line(program, capsys):
         "no kernel": "the module has no kernel nothing",
         "not covered": "cuIpcOpenEventHandle is not covered",
     }.items():
-        line = next(n for n, text in enumerate(LINES, 1) if f"[{mark}]" in text)
-        assert any(one.startswith(f"driver.cu:{line}: {words}") for one in said), said
+        assert any(one.startswith(place(mark, "driver.cu") + words) for one in said), said
     assert "source.cu:7: thread 0 of block 0 accesses argument 1[256], out of bounds" in said[-1]

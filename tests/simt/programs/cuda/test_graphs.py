@@ -1,24 +1,18 @@
 """CUDA graphs: captured, made node by node, launched; with the races that plain streams have."""
 
 import re
+from functools import partial
 
 import pytest
 
 from simt.host.settings import block_order
-from simt.programs.cuda.run import CudaProgram
 from simt.programs.launches import Launches
 
-from .test_programs import HERE
+from .test_programs import HERE, line_of
 
 pytestmark = pytest.mark.usefixtures("_host_compiler")
 FILE = HERE / "graphs.cu"
-LINES = FILE.read_text(encoding="utf-8").splitlines()
-
-
-@pytest.fixture(scope="module")
-def program():
-    with CudaProgram(FILE) as made:
-        yield made
+line = partial(line_of, file="graphs.cu")
 
 
 def run(program, capsys, name, how="right"):
@@ -26,10 +20,6 @@ def run(program, capsys, name, how="right"):
     assert program.run([name, how], launches, captured=True) == 0
     said = [re.sub(r"^.*/(?=graphs\.cu)", "", one) for one in launches.sentences()]
     return capsys.readouterr().out.splitlines(), said
-
-
-def line(mark):
-    return next(n for n, text in enumerate(LINES, 1) if f"[{mark}]" in text)
 
 
 def marked(text):

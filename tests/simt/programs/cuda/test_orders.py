@@ -4,24 +4,18 @@ That exactly the races are found, however a program waits, test_scripted.py hold
 """
 
 import re
+from functools import partial
 
 import pytest
 
 from simt.host.settings import block_order, unchecked
-from simt.programs.cuda.run import CudaProgram
 from simt.programs.launches import Launches
 
-from .test_programs import HERE, TIMED
+from .test_programs import HERE, TIMED, line_of
 
 pytestmark = pytest.mark.usefixtures("_host_compiler")
 FILE = HERE / "orders.cu"
-LINES = FILE.read_text(encoding="utf-8").splitlines()
-
-
-@pytest.fixture(scope="module")
-def program():
-    with CudaProgram(FILE) as made:
-        yield made
+line = partial(line_of, file="orders.cu")
 
 
 def run(program, capsys, name, how):
@@ -30,10 +24,6 @@ def run(program, capsys, name, how):
     said = [re.sub(r"^.*/(?=orders\.cu)", "", one) for one in launches.sentences()]
     said = [one for one in said if one != TIMED and "no result of a kernel" not in one]
     return capsys.readouterr().out.splitlines(), said
-
-
-def line(mark):
-    return next(n for n, text in enumerate(LINES, 1) if f"[{mark}]" in text)
 
 
 # what each prints with its waits; without them, and the lines and words of what is then said

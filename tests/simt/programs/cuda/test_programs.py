@@ -171,14 +171,26 @@ WRONG = {
 STATUS = {"out_of_bounds": 1, "host_reads": 139, "host_copies": 139, "null_pointer": 139}
 
 
-def place(mark):
-    """How a finding begins that stands at a mark of mistakes.cu."""
+def line_of(mark, file):
+    """The line of a mark in a file."""
+    lines = (HERE / file).read_text(encoding="utf-8").splitlines()
+    return next(n for n, text in enumerate(lines, 1) if f"[{mark}]" in text)
+
+
+def place(mark, file="mistakes.cu"):
+    """How a finding begins that stands at a mark of a file."""
     if mark == "-":
         return ""
-    if not mark:
-        return "mistakes.cu: "
-    lines = (HERE / "mistakes.cu").read_text(encoding="utf-8").splitlines()
-    return f"mistakes.cu:{next(n for n, t in enumerate(lines, 1) if f'[{mark}]' in t)}: "
+    return f"{file}:{line_of(mark, file)}: " if mark else f"{file}: "
+
+
+def is_said(said, found, file="mistakes.cu"):
+    """Each of what is to be found is said at its mark of a file, with its words, and no more is."""
+    said = [re.sub(r"^.*/(?=\w+\.cu)", "", one) for one in said]
+    assert len(said) == len(found), said
+    for mark, words in found.items():
+        begins = place(mark, file)
+        assert any(one.startswith(begins) and words in one for one in said), (mark, said)
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -188,9 +200,7 @@ def test_a_mistake_does_what_it_does_on_a_gpu_and_is_named_with_its_line(name, c
     assert out == printed
     assert status == STATUS.get(name, 0)
     assert ("SIGSEGV" in err) == (status == 139)
-    assert len(said) == len(found), said
-    for mark, words in found.items():
-        assert any(one.startswith(place(mark)) and words in one for one in said), (mark, said)
+    is_said(said, found)
 
 
 def test_a_kernel_takes_a_lambda(capsys):

@@ -1,21 +1,16 @@
 """A program on tensor cores, with copies and barriers of C++: what it computes, what is found."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-from simt.programs.cuda.run import CudaProgram
 from simt.programs.launches import Launches
 
+from .test_programs import HERE, line_of
+
 pytestmark = pytest.mark.usefixtures("_host_compiler")
-HERE = Path(__file__).parent
-
-
-@pytest.fixture(scope="module")
-def program():
-    with CudaProgram(HERE / "tensor_cores.cu", options=["-std=c++17", "-w"]) as compiled:
-        yield compiled
+FILE = HERE / "tensor_cores.cu"
+OPTIONS = ["-std=c++17", "-w"]
 
 
 def test_matrices_and_tiles_come_out_right(program, capsys):
@@ -29,6 +24,5 @@ def test_who_reads_a_tile_before_it_is_there_races(program, capsys):
     launches = Launches(in_detail=False)
     program.run(["early"], launches, captured=True)
     said = list(launches.sentences())
-    lines = (HERE / "tensor_cores.cu").read_text(encoding="utf-8").splitlines()
-    line = next(number for number, text in enumerate(lines, 1) if "[reads]" in text)
+    line = line_of("reads", "tensor_cores.cu")
     assert any("race on tiles" in one and re.search(rf"line {line}\b", one) for one in said), said

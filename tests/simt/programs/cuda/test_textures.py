@@ -1,20 +1,20 @@
 """Textures and surfaces: what a fetch gives, and what is found in programs that use them."""
 
 import math
-import re
 from contextlib import nullcontext
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import simt
-from simt.programs.cuda.run import CudaProgram
 from simt.programs.launches import Launches
 from simt.ptx.native.launch import left_to_executor
 
+from .test_programs import HERE, is_said
+
 pytestmark = pytest.mark.usefixtures("_host_compiler")
-SOURCE = Path(__file__).parent / "textures.cu"
+FILE = HERE / "textures.cu"
+OPTIONS = ["-w"]  # some copies are deprecated
 GEOMETRIES = ("linear", "1d", "2d", "3d", "a1d", "a2d", "cube", "acube", "gather")
 WRAP, CLAMP, MIRROR, BORDER = range(4)
 PLACES = 150
@@ -23,12 +23,6 @@ FORMATS = {
     "float": ("f4", 1), "float4": ("f4", 4), "uchar4": ("u1", 4), "short2": ("i2", 2),
     "uint": ("u4", 1),
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def program():
-    with CudaProgram(SOURCE, options=["-w"]) as built:  # some copies are deprecated
-        yield built
 
 
 # --- what a fetch gives: the formulas of "Texture Fetching", one place at a time
@@ -208,13 +202,7 @@ def test_surfaces_and_what_goes_wrong_with_them(name, program, capsys):
     launches = Launches(in_detail=False)
     assert program.run([name], launches, captured=True) == 0
     assert capsys.readouterr().out.splitlines() == printed
-    lines = SOURCE.read_text(encoding="utf-8").splitlines()
-    said = [re.sub(r"^.*/(?=\w+\.cu)", "", one) for one in launches.sentences()]
-    assert len(said) == len(found), said
-    for mark, words in found.items():
-        number = next((n for n, text in enumerate(lines, 1) if mark and f"[{mark}]" in text), 0)
-        place = f"textures.cu:{number}: " if mark else "textures.cu: "
-        assert any(s.startswith(place) and words in s for s in said), (mark, said)
+    is_said(launches.sentences(), found, "textures.cu")
     with simt.unchecked():
         assert program.run([name], Launches(in_detail=False), captured=True) == 0
     assert capsys.readouterr().out.splitlines() == printed
