@@ -100,17 +100,26 @@ class HappensBefore:
             self.within_blocks.share(lanes, first)
 
     def _mates(self, m: Chunk, lanes: Lanes) -> tuple[Lanes, Lanes, Lanes]:
-        """Others of the lanes' warps, until when what they did comes before, and before which.
+        """The lanes' warps: who, until when what they did comes before a lane, and before which.
 
-        Of several of one warp, which have met the others at the same time, the first is taken.
+        Of several lanes of one warp, the one that met last is taken, else the first.
         """
         warps = warp_numbers(lanes, m.threads)
-        which = np.flatnonzero(np.diff(warps, prepend=-1))[:, None]
-        inside, mine = lanes[which] % m.threads, np.arange(WARP)
-        others = inside // WARP * WARP + mine
-        until = self.warps.until(warps[which], inside % WARP, mine)
-        there = (others < m.threads) & (others != inside)
-        each = lanes[which] - inside + others, until, which
+        first = np.diff(warps, prepend=-1) != 0
+        which = np.flatnonzero(first)[:, None]
+        inside = lanes[which] % m.threads
+        others = inside // WARP * WARP + np.arange(WARP)
+        if self.warps.clocks is None:
+            until = self.warps.until(warps[which], inside, others)
+        else:
+            places = np.full(others.shape, -1)
+            places[first.cumsum() - 1, lanes % m.threads % WARP] = np.arange(len(lanes))
+            clocks = self.warps.clocks[warps[which[:, 0]]]
+            clocks = np.where(places[:, :, None] < 0, -1, clocks)
+            until, last = clocks.max(axis=1), clocks.argmax(axis=1)
+            which = np.take_along_axis(places, last, axis=1)
+        there = others < m.threads
+        each = lanes[which[:, :1]] // m.threads * m.threads + others, until, which
         who, until, which = (np.broadcast_to(x, there.shape)[there] for x in each)
         return who, until, which
 

@@ -218,7 +218,8 @@ class PreparedKernel(PreparedPtx):
             if allocation is None or not 0 <= first <= first + count <= allocation.data.size:
                 message = (
                     f"a thread has {count} bytes copied {'from' if parts else 'to'} "
-                    f"{memory.of_pointer(pointer)}, where there are not that many"
+                    f"{memory.of_pointer(pointer)}, which "
+                    f"{'has not that many' if allocation else 'no copy reaches'}"
                 )
                 self.family[0][1].findings.append(Finding("out-of-bounds", line, message))
                 return

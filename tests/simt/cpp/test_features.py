@@ -287,10 +287,9 @@ __global__ void k(int* y) {{
     else {{ {wait} y[t] = s[31 - t]; }}
 }}"""
 ATOMIC = "if (t == 0) while (atomicAdd(&flag, 0) == 0);"
-MET = "__syncwarp();"
+MET, HALVES = "__syncwarp();", "__syncwarp(t % 32 < 16 ? 0xffff : 0xffff0000);"
 TELL = "if (t == 40) {{ __threadfence_block(); {} }}"
-EXCHANGE = TELL.format("atomicExch(&flag, 1);")
-VOLATILE = TELL.format("*(volatile int*)&flag = 1;")
+EXCHANGE, VOLATILE = map(TELL.format, ("atomicExch(&flag, 1);", "*(volatile int*)&flag = 1;"))
 
 
 @pytest.mark.parametrize(("tell", "wait", "races"), [
@@ -300,8 +299,10 @@ VOLATILE = TELL.format("*(volatile int*)&flag = 1;")
     (EXCHANGE, ATOMIC + MET, True),
     (EXCHANGE + MET, ATOMIC + MET, True),
     (MET + "if (t == 40) atomicExch(&flag, 1);", ATOMIC + MET, True),
-    (MET + EXCHANGE, ATOMIC + "__syncwarp(t < 16 ? 0xffff : 0xffff0000);", True),
-    ("__syncwarp(t < 48 ? 0xffff : 0xffff0000);" + EXCHANGE, ATOMIC + MET, True),
+    (MET + EXCHANGE, ATOMIC + HALVES, True),
+    (HALVES + EXCHANGE, ATOMIC + MET, True),
+    (HALVES + "if (t % 16 == 0) { __threadfence_block(); atomicAdd(&flag, 1); }",
+     ATOMIC.replace("== 0", "!= 2") + MET, False),
 ])  # fmt: skip
 def test_a_flag_tells_a_whole_warp_through_syncwarp(tell: str, wait: str, races: bool) -> None:
     y = np.zeros(32, np.int32)
@@ -602,7 +603,7 @@ def test_a_barrier_of_the_whole_grid_needs_a_cooperative_launch() -> None:
          "barrier-divergence", 2, "64 threads come to barrier 1, which is one of 32"),
         (K + "  __shared__ float s[20000];\n  s[threadIdx.x] = y[0];\n"
          "  __syncthreads();\n  y[threadIdx.x] = s[63 - threadIdx.x];\n}",
-         "launch-limit", None, "48 KB"),
+         "launch-limit", None, "80,000 bytes of shared memory; there are 49,152"),
     ],
 )  # fmt: skip
 def test_what_goes_wrong_is_named_with_its_line(

@@ -48,6 +48,19 @@ __global__ void wrong(int* a) {
     leaf<<<1, 1>>>(a, 31 + threadIdx.x, 1);  // here: no such element
 }
 
+__global__ void wide(int* a) {
+    extern __shared__ int s[];
+    a[0] = s[0] = 1;
+}
+
+__global__ void lend(int* a) {
+    __shared__ int own;
+    own = 0;
+    wide<<<1, 1, 60000>>>(a);                                  // here: too much shared memory
+    cudaMemcpyAsync(a, &own, 4, cudaMemcpyDeviceToDevice, 0);  // here: from no other place
+    leaf<<<1, 1>>>(&own, 0, 1);                                // here: its own it would have
+}
+
 __global__ void count_down(int* left, cudaGraphConditionalHandle handle) {
     cudaGraphSetConditional(handle, *left > 0 ? (*left)-- : 0);
 }
@@ -118,6 +131,7 @@ int main(int count, char** arguments) {
     if (mode == 1) endless<<<1, 1>>>(a);
     if (mode == 2) wrong<<<1, 2>>>(a);
     if (mode == 3) conditional(a);
+    if (mode == 4) lend<<<1, 1>>>(a);
     if (mode) {
         cudaError_t error = cudaDeviceSynchronize();
         if (error) return error;
