@@ -38,6 +38,7 @@ class Arguments:
     values: tuple[Any, ...]
     reads: list[Piece] = field(default_factory=list)
     writes: list[Piece] = field(default_factory=list)
+    polls: list[Piece] = field(default_factory=list)  # reads what the host may write meanwhile
     others: dict[str, Piece] = field(default_factory=dict)  # reached by pointers in memory
     fetched: dict[str, Piece] = field(default_factory=dict)  # by textures
     textures: dict[int, Texture | Texels] = field(default_factory=dict)
@@ -90,13 +91,14 @@ class DeviceKernel:
                      pointer - block.address, name)
             )  # fmt: skip
             writes = name in self.program.written_parameters
-            (result.writes if writes else result.reads).append(block)
-        direct = {id(b) for b in (*result.reads, *result.writes)}
+            plain = name in self.program.plain_parameters
+            (result.writes if writes else result.reads if plain else result.polls).append(block)
+        direct = {id(b) for b in (*result.reads, *result.writes, *result.polls)}
         if loose:
             for block in memory.blocks.values():
                 if block.kind not in ("variable", "array") and id(block) not in direct:
                     self._reach(result.others, block, result)
-            result.writes += result.reads
+            result.writes += result.reads + result.polls
             result.reads = []
         if self.program.fetches:
             words = {

@@ -98,6 +98,7 @@ WRONG = {
         ["164"],
         {"atomic on one side": "the host writes last (4 bytes from line 272) while counted, "},
     ),
+    "flags": (["1"], {"flag read once": "the host writes flag (4 bytes from line 293) while look"}),
     "early_result": (
         ["5", "3"],
         {"pinned too early": "the host reads pinned memory (1,024 bytes from line 118) while the"},
