@@ -45,6 +45,9 @@ class HappensBefore:
         self.blocks = blocks
         self.between_blocks: ReleaseAcquire | None = None
         self.within_blocks: ReleaseAcquire | None = None  # between the threads of the chunk
+        # of each thread of a block, until when a fence of its own comes after what it did, or one
+        # of a thread that it has met
+        self.covered: Lanes | None = None
 
     def new_chunk(self) -> None:
         """Other blocks begin: their barriers have nothing to do with the last ones'."""
@@ -81,8 +84,20 @@ class HappensBefore:
         within.fence(lanes, self.time)
         if self.warps.met:  # and what others of its warp did before they met
             np.maximum.at(within.fenced, *self._mates(m, lanes)[:2])
+        rows = np.unique(lanes // m.threads)
+        blocks = m.block_numbers[rows]
         if not block_only:
-            between.fence(np.unique(m.block_numbers[lanes // m.threads]), self.time)
+            between.fence(blocks, self.time)
+        if self.blocks > 1:
+            if self.covered is None:
+                self.covered = np.zeros((self.blocks, m.threads), np.int64)
+            met = np.maximum(within.fenced.reshape(m.blocks, m.threads), self.block_sync)
+            if self.groups is not None:
+                warps = np.unique(warp_numbers(lanes, m.threads))[:, None]
+                row, warp = np.divmod(warps, -(-m.threads // WARP))
+                until = self.groups.until(row, warp, np.arange(m.threads) // WARP)
+                np.maximum.at(met, row[:, 0], until)
+            self.covered[blocks] = np.maximum(self.covered[blocks], met[rows])
 
     def warp_barrier(self, m: Chunk, met: tuple[Lanes, Lanes, Lanes] | None) -> None:
         """`syncwarp`, as observers are told: lanes that meet know what each has acquired."""
@@ -191,6 +206,8 @@ class HappensBefore:
             )
         if self.between_blocks is not None:
             handed = self.between_blocks.ordered(other_block, when, block)
+            if self.covered is not None:
+                handed &= when <= self.covered[other_block, other % size]
             ordered |= ~same_block & handed
         if self.within_blocks is not None:
             neighbor = np.where(same_block, lane - me % size + other % size, lane)

@@ -312,6 +312,33 @@ def test_a_flag_tells_a_whole_warp_through_syncwarp(tell: str, wait: str, races:
     assert races or y.tolist() == [*range(63, 31, -1)]
 
 
+LEADER = "if (t == 0) { __threadfence(); atomicAdd(&y[64], 1); }"
+
+
+@pytest.mark.parametrize(("tell", "races"), [
+    (LEADER, True), ("__syncthreads();" + LEADER, False), (MET + LEADER, True),
+    ("__threadfence(); __syncthreads(); if (t == 0) atomicAdd(&y[64], 1);", False),
+    ('asm volatile("bar.sync 1, 64;");' + LEADER, False),
+    ('if (t < 32) asm volatile("bar.sync 1, 32;");' + LEADER, True),
+    ('if (t > 31) asm volatile("bar.arrive 1, 64;"); else { asm volatile("bar.sync 1, 64;");'
+     + LEADER + "}", False),
+    (HALVES + LEADER.replace("t ==", "t % 16 =="), False),  # each half by a thread of its own
+])  # fmt: skip
+def test_a_fence_tells_another_block_of_those_whom_its_thread_has_met(
+    tell: str, races: bool
+) -> None:
+    source = f"""__global__ void k(int* y) {{
+        int t = threadIdx.x;
+        if (blockIdx.x == 0) {{ y[t] = t; {tell} return; }}
+        if (t == 0) while (atomicAdd(&y[64], 0) != {4 if HALVES in tell else 1});
+        __syncthreads();
+        y[65 + t] = y[63 - t];
+    }}"""
+    found = findings(carried_out(source, np.zeros(129, np.int32), grid=2))
+    assert bool(found) == races
+    assert all("race on y[" in one for one in found)
+
+
 @pytest.mark.parametrize(("first", "then", "races"), [
     (MET, MET, False), ("", MET, True), (MET, "", True)])  # fmt: skip
 def test_a_lock_that_one_lane_takes_guards_what_its_warp_does(
