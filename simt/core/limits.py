@@ -69,9 +69,7 @@ def check_shape(
     elif any(n > limit for n, limit in zip(g, MAX_GRID, strict=True)):
         problem = f"a grid is at most {MAX_GRID} in x, y, z, got {g}"
     elif dynamic < 0 or dynamic > most:
-        problem = (
-            f"a block has at most {most:,} bytes of shared memory {OPT_IN}, got {dynamic:,}"
-        )
+        problem = f"a block has at most {most:,} bytes of shared memory {OPT_IN}, got {dynamic:,}"
     if problem is not None:
         raise Stop(Finding("launch-limit", None, problem))
     return g, b

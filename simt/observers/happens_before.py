@@ -90,7 +90,7 @@ class HappensBefore:
             between.fence(blocks, self.time)
         if self.blocks > 1:
             if self.covered is None:
-                self.covered = np.zeros((self.blocks, m.threads), np.int64)
+                self.covered = np.zeros((self.blocks, m.threads), np.int32)
             met = np.maximum(within.fenced.reshape(m.blocks, m.threads), self.block_sync)
             if self.groups is not None:
                 warps = np.unique(warp_numbers(lanes, m.threads))[:, None]

@@ -124,6 +124,7 @@ class PtxProgram:
         calls = {o for i in every if i.op[0] == "call" for o in i.operands}
         self.copies_go_on = any(i.op[0] == "cp" for i in every)  # while their thread does
         self.cooperative = cooperative or "cudaCGSynchronize" in calls
+        self.launches = "__cudaCDP2LaunchDeviceV2" in self._operand_words
         self.written_parameters = self._through(
             lambda i: i.op[0] in ("st", "atom", "red") or i.op[:2] == ("wmma", "store")
         )
@@ -276,12 +277,16 @@ class PtxProgram:
             parameter_bytes[array.name] = _as_bytes(value, kind, array.size)
         return parameter_bytes
 
+    @cached_property
+    def _reach(self) -> dict[str, set[int]]:
+        return _provenance(self.function)
+
     def _through(self, accesses: Callable[[Instruction], bool]) -> set[str]:
         """The parameters through which the kernel may access memory in such a way."""
         parameters: set[int] = set()
-        if len(self.used) > 1 or "__cudaCDP2LaunchDeviceV2" in self._operand_words:
+        if len(self.used) > 1 or self.launches:
             return set(self.source.parameters)
-        reach = _provenance(self.function)
+        reach = self._reach
         for i in self.function.instructions:
             if accesses(i) and "param" not in i.op and "shared" not in i.op:
                 addresses = " ".join(o for o in i.operands if "[" in o)

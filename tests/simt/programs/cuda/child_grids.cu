@@ -45,6 +45,7 @@ __global__ void endless(int* a) {
 
 __global__ void wrong(int* a) {
     leaf<<<1, 2>>>(a, 30, 1);              // here: two threads add
+    a[29] = a[30];                         // as the grid launched may have left it, or not
     leaf<<<1, 1>>>(a, 31 + threadIdx.x, 1);  // here: no such element
 }
 
