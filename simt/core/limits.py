@@ -10,11 +10,8 @@ from simt.errors import BadLaunch
 
 Triple = tuple[int, int, int]
 MAX_THREADS = 1024
-
 MAX_BLOCK: Triple = (1024, 1024, 64)
-
 MAX_GRID: Triple = ((1 << 31) - 1, 65_535, 65_535)
-
 MAX_SHARED = 48 * 1024  # bytes of a block
 MAX_SHARED_OPTIN = 163 * 1024  # of a kernel that asks for more, as a program in CUDA C++ can
 OPT_IN = "unless a CUDA C++ program asks for more by cudaFuncSetAttribute"
@@ -23,7 +20,6 @@ MAX_LOCAL = 512 * 1024  # bytes of a thread
 # what the largest GPU holds at once: multiprocessors of a B200, warps and blocks on each; the
 # machine takes itself for one such multiprocessor
 MULTIPROCESSORS, WARPS_EACH, BLOCKS_EACH = 148, 64, 32
-
 SECONDS = 60.0  # for loops that change something at each round, in one chunk of blocks
 
 

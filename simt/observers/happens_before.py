@@ -45,9 +45,8 @@ class HappensBefore:
         self.blocks = blocks
         self.between_blocks: ReleaseAcquire | None = None
         self.within_blocks: ReleaseAcquire | None = None  # between the threads of the chunk
-        # of each thread of a block, until when a fence of its own comes after what it did, or one
-        # of a thread that it has met
-        self.covered: Lanes | None = None
+        # until when what each thread did comes before a fence, its own or of one that it has met
+        self.covered = np.zeros((blocks, 0), np.int32)
 
     def new_chunk(self) -> None:
         """Other blocks begin: their barriers have nothing to do with the last ones'."""
@@ -88,16 +87,14 @@ class HappensBefore:
         blocks = m.block_numbers[rows]
         if not block_only:
             between.fence(blocks, self.time)
-        if self.blocks > 1:
-            if self.covered is None:
-                self.covered = np.zeros((self.blocks, m.threads), np.int32)
-            met = np.maximum(within.fenced.reshape(m.blocks, m.threads), self.block_sync)
-            if self.groups is not None:
-                warps = np.unique(warp_numbers(lanes, m.threads))[:, None]
-                row, warp = np.divmod(warps, -(-m.threads // WARP))
-                until = self.groups.until(row, warp, np.arange(m.threads) // WARP)
-                np.maximum.at(met, row[:, 0], until)
-            self.covered[blocks] = np.maximum(self.covered[blocks], met[rows])
+        met = np.broadcast_to(self.block_sync, (m.blocks, 1))[rows]
+        met = np.maximum(met, within.fenced.reshape(m.blocks, m.threads)[rows])
+        if self.groups is not None:
+            warps = np.unique(warp_numbers(lanes, m.threads))[:, None]
+            row, warp = np.divmod(warps, -(-m.threads // WARP))
+            until = self.groups.until(row, warp, np.arange(m.threads) // WARP)
+            np.maximum.at(met, np.searchsorted(rows, row[:, 0]), until)
+        self.covered[blocks] = np.maximum(self.covered[blocks], met)
 
     def warp_barrier(self, m: Chunk, met: tuple[Lanes, Lanes, Lanes] | None) -> None:
         """`syncwarp`, as observers are told: lanes that meet know what each has acquired."""
@@ -140,7 +137,9 @@ class HappensBefore:
 
     def _parties(self, m: Chunk) -> tuple[ReleaseAcquire, ReleaseAcquire]:
         self.within_blocks = self.within_blocks or ReleaseAcquire(m.blocks * m.threads)
-        self.between_blocks = self.between_blocks or ReleaseAcquire(self.blocks)
+        if self.between_blocks is None:
+            self.between_blocks = ReleaseAcquire(self.blocks)
+            self.covered = np.zeros((self.blocks, m.threads), np.int32)
         return self.within_blocks, self.between_blocks
 
     def signal(self, m: Chunk, write: Write) -> None:
@@ -206,8 +205,7 @@ class HappensBefore:
             )
         if self.between_blocks is not None:
             handed = self.between_blocks.ordered(other_block, when, block)
-            if self.covered is not None:
-                handed &= when <= self.covered[other_block, other % size]
+            handed &= when <= self.covered[other_block, other % size]
             ordered |= ~same_block & handed
         if self.within_blocks is not None:
             neighbor = np.where(same_block, lane - me % size + other % size, lane)

@@ -124,7 +124,7 @@ class PtxProgram:
         calls = {o for i in every if i.op[0] == "call" for o in i.operands}
         self.copies_go_on = any(i.op[0] == "cp" for i in every)  # while their thread does
         self.cooperative = cooperative or "cudaCGSynchronize" in calls
-        self.launches = "__cudaCDP2LaunchDeviceV2" in self._operand_words
+        self.launches = any(w.startswith("__cudaCDP2") for w in self._operand_words)
         self.written_parameters = self._through(
             lambda i: i.op[0] in ("st", "atom", "red") or i.op[:2] == ("wmma", "store")
         )
@@ -288,7 +288,7 @@ class PtxProgram:
             return set(self.source.parameters)
         reach = self._reach
         for i in self.function.instructions:
-            if accesses(i) and "param" not in i.op and "shared" not in i.op:
+            if accesses(i) and "param" not in i.op and (i.op[0] == "cp" or "shared" not in i.op):
                 addresses = " ".join(o for o in i.operands if "[" in o)
                 for register in re.findall(r"%\w+", addresses):
                     parameters |= reach.get(register, set())

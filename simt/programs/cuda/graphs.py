@@ -310,9 +310,7 @@ class GraphCalls(CopyCalls, LaunchCalls):
         """The bytes that graphs have taken and nobody has freed."""
         return Answer(sum(p.size for p in self._graph_memory.values() if not p.freed))
 
-    def do_graph_free(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
-        """Nobody has the memory from this point on."""
-        self.do_free_async(line, values, payload)
+    do_graph_free = CopyCalls.do_free_async
 
     # --- launching
 

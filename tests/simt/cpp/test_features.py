@@ -313,30 +313,26 @@ def test_a_flag_tells_a_whole_warp_through_syncwarp(tell: str, wait: str, races:
 
 
 LEADER = "if (t == 0) { __threadfence(); atomicAdd(&y[64], 1); }"
+BAR = 'asm volatile("bar.{} 1, {};");'.format
 
 
 @pytest.mark.parametrize(("tell", "races"), [
     (LEADER, True), ("__syncthreads();" + LEADER, False), (MET + LEADER, True),
     ("__threadfence(); __syncthreads(); if (t == 0) atomicAdd(&y[64], 1);", False),
-    ('asm volatile("bar.sync 1, 64;");' + LEADER, False),
-    ('if (t < 32) asm volatile("bar.sync 1, 32;");' + LEADER, True),
-    ('if (t > 31) asm volatile("bar.arrive 1, 64;"); else { asm volatile("bar.sync 1, 64;");'
-     + LEADER + "}", False),
+    (BAR("sync", 64) + LEADER, False), ("if (t < 32)" + BAR("sync", 32) + LEADER, True),
+    (f"if (t > 31) {BAR('arrive', 64)} else {{ {BAR('sync', 64)} {LEADER} }}", False),
     (HALVES + LEADER.replace("t ==", "t % 16 =="), False),  # each half by a thread of its own
 ])  # fmt: skip
 def test_a_fence_tells_another_block_of_those_whom_its_thread_has_met(
     tell: str, races: bool
 ) -> None:
-    source = f"""__global__ void k(int* y) {{
-        int t = threadIdx.x;
+    source = f"""__global__ void k(int* y) {{ int t = threadIdx.x;
         if (blockIdx.x == 0) {{ y[t] = t; {tell} return; }}
         if (t == 0) while (atomicAdd(&y[64], 0) != {4 if HALVES in tell else 1});
-        __syncthreads();
-        y[65 + t] = y[63 - t];
-    }}"""
+        __syncthreads(); y[65 + t] = y[63 - t]; }}"""
     found = findings(carried_out(source, np.zeros(129, np.int32), grid=2))
     assert bool(found) == races
-    assert all("race on y[" in one for one in found)
+    assert all("no barrier between the first and the fence of its block" in one for one in found)
 
 
 @pytest.mark.parametrize(("first", "then", "races"), [
