@@ -271,18 +271,14 @@ def test_a_library_of_the_toolkit_runs(capsys):
 CHILDREN = {
     (): (0, ["a text of its own: 0, 0", "0 105 10", "1 2 3 4"], []),
     ("1",): (0, [], [": grids launch grids deeper than the 24 levels that a GPU allows"]),
-    ("2",): (
-        700 % 256, [],
-        [" in global memory: thread 1 of block 0 reads it",
-         "race on a: the grid launched here writes it, a parent of it reads it after the",
-         "accesses tree[32], out of bounds"],
-    ),
-    ("4",): (
-        700 % 256, [],
-        ["a thread has 4 bytes copied from shared memory of another grid, which no copy reaches",
-         "a block has at most 49,152 bytes of shared memory unless a CUDA C++ program asks for",
-         "it is shared memory of another grid, which this kernel cannot reach"],
-    ),
+    ("2",): (700 % 256, [], [
+        " in global memory: thread 1 of block 0 reads it",
+        "race on a: the grid launched here writes it, a parent of it reads it after the launch",
+        "accesses tree[32], out of bounds"]),
+    ("4",): (700 % 256, [], [
+        "a thread has 4 bytes copied from shared memory of another grid, which no copy reaches",
+        "a block has at most 49,152 bytes of shared memory unless a CUDA C++ program asks for",
+        "it is shared memory of another grid, which this kernel cannot reach"]),
     ("3",): (0, [*["20 11 21 "] * 2, "30 30 31 31 "], []),  # conditions, which kernels set
 }  # fmt: skip
 
