@@ -126,8 +126,7 @@ class HappensBefore:
         else:
             places = np.full(others.shape, -1)
             places[first.cumsum() - 1, lanes % m.threads % WARP] = np.arange(len(lanes))
-            clocks = self.warps.clocks[warps[which[:, 0]]]
-            clocks = np.where(places[:, :, None] < 0, -1, clocks)
+            clocks = np.where(places[:, :, None] < 0, -1, self.warps.clocks[warps[which[:, 0]]])
             until, last = clocks.max(axis=1), clocks.argmax(axis=1)
             which = np.take_along_axis(places, last, axis=1)
         there = others < m.threads

@@ -330,8 +330,7 @@ class GraphCalls(CopyCalls, LaunchCalls):
     def do_graph_launch(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaGraphLaunch`: all is put on the queue, or up to where the program has to act."""
         number, launched = next(self._handles), self._executable(values[0])
-        keys = _conditions(launched.graph) & self._defaults.keys()
-        first = {key: self._defaults[key] for key in keys}
+        first = {k: self._defaults[k] for k in _conditions(launched.graph) & self._defaults.keys()}
         self._order(values[1], [launched.last], lambda _: self.code.conditions.update(first))
         self._launching[number] = self._steps(launched, values[1])
         return self._go_on(number, None)
@@ -393,9 +392,7 @@ class GraphCalls(CopyCalls, LaunchCalls):
                 yield from self._steps(_Launchable(body), handle)
             bodies = bodies if kind == WHILE and value else []
 
-    def _order(
-        self, handle: int, after: Iterable[Task | None], action: Action = nothing
-    ) -> Task:  # fmt: skip
+    def _order(self, handle: int, after: Iterable[Task | None], action: Action = nothing) -> Task:
         tasks = [task for task in after if task is not None and not task.seen]
         return self.queue.issue("wait", self._stream(handle), action, after=tasks)
 

@@ -161,10 +161,8 @@ class DeviceMemory:
         block = self.blocks.get(number)
         if block is not None:
             return str(block)
-        if number >= DEVICE:
-            return "no memory of the device's"
-        spaces = (space for space, start in WINDOWS.items() if start <= pointer < 2 * start)
-        return next((f"{space} memory of another grid" for space in spaces), "memory of the host")
+        host = [f"{s} memory of another grid" for s, n in WINDOWS.items() if n <= pointer < 2 * n]
+        return "no memory of the device's" if number >= DEVICE else [*host, "memory of the host"][0]
 
 
 def written(allocation: Allocation, start: int, values: np.ndarray[Any, Any]) -> None:
