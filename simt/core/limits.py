@@ -14,12 +14,12 @@ MAX_BLOCK: Triple = (1024, 1024, 64)
 MAX_GRID: Triple = ((1 << 31) - 1, 65_535, 65_535)
 MAX_SHARED = 48 * 1024  # bytes of a block
 MAX_SHARED_OPTIN = 163 * 1024  # of a kernel that asks for more, as a program in CUDA C++ can
+OPT_IN = "unless a CUDA C++ program asks for more by cudaFuncSetAttribute"
 RESERVED_SHARED = 1024  # of each block, for the system
 MAX_LOCAL = 512 * 1024  # bytes of a thread
 # what the largest GPU holds at once: multiprocessors of a B200, warps and blocks on each; the
 # machine takes itself for one such multiprocessor
 MULTIPROCESSORS, WARPS_EACH, BLOCKS_EACH = 148, 64, 32
-
 SECONDS = 60.0  # for loops that change something at each round, in one chunk of blocks
 
 
@@ -65,10 +65,7 @@ def check_shape(
     elif any(n > limit for n, limit in zip(g, MAX_GRID, strict=True)):
         problem = f"a grid is at most {MAX_GRID} in x, y, z, got {g}"
     elif dynamic < 0 or dynamic > most:
-        problem = (
-            f"a block has at most {MAX_SHARED:,} bytes of shared memory without an opt-in, which "
-            f"Numba lacks, got {dynamic:,}"
-        )
+        problem = f"a block has at most {most:,} bytes of shared memory {OPT_IN}, got {dynamic:,}"
     if problem is not None:
         raise Stop(Finding("launch-limit", None, problem))
     return g, b

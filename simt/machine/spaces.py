@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from simt.core.chunk import Chunk
-from simt.core.limits import MAX_LOCAL
+from simt.core.limits import MAX_LOCAL, OPT_IN
 from simt.core.memory import Allocation, View, aligned, poison
 
 # bytes of a chunk; shared memory has shadows several times its size
@@ -70,9 +70,8 @@ class Spaces:
         """Stops a launch whose blocks want more shared memory than there is."""
         total = self.static_bytes + self.dynamic
         if total > self.most:
-            limit = f"there are {self.most:,} (48 KB) without an opt-in, which Numba lacks"
-            message = f"a block wants {total:,} bytes of shared memory; {limit}"
-            raise m.stop("launch-limit", message)
+            message = f"a block wants {total:,} bytes of shared memory; there are {self.most:,}"
+            raise m.stop("launch-limit", f"{message} {OPT_IN}")
 
     def _dynamic(self, blocks: int, dtype: np.dtype[Any], name: str) -> View:
         """All dynamic shared arrays begin at the same byte."""

@@ -45,6 +45,8 @@ class HappensBefore:
         self.blocks = blocks
         self.between_blocks: ReleaseAcquire | None = None
         self.within_blocks: ReleaseAcquire | None = None  # between the threads of the chunk
+        # until when what each thread did comes before a fence, its own or of one that it has met
+        self.covered = np.zeros((blocks, 0), np.int32)
 
     def new_chunk(self) -> None:
         """Other blocks begin: their barriers have nothing to do with the last ones'."""
@@ -81,8 +83,18 @@ class HappensBefore:
         within.fence(lanes, self.time)
         if self.warps.met:  # and what others of its warp did before they met
             np.maximum.at(within.fenced, *self._mates(m, lanes)[:2])
+        rows = np.unique(lanes // m.threads)
+        blocks = m.block_numbers[rows]
         if not block_only:
-            between.fence(np.unique(m.block_numbers[lanes // m.threads]), self.time)
+            between.fence(blocks, self.time)
+        met = np.broadcast_to(self.block_sync, (m.blocks, 1))[rows]
+        met = np.maximum(met, within.fenced.reshape(m.blocks, m.threads)[rows])
+        if self.groups is not None:
+            warps = np.unique(warp_numbers(lanes, m.threads))[:, None]
+            row, warp = np.divmod(warps, -(-m.threads // WARP))
+            until = self.groups.until(row, warp, np.arange(m.threads) // WARP)
+            np.maximum.at(met, np.searchsorted(rows, row[:, 0]), until)
+        self.covered[blocks] = np.maximum(self.covered[blocks], met)
 
     def warp_barrier(self, m: Chunk, met: tuple[Lanes, Lanes, Lanes] | None) -> None:
         """`syncwarp`, as observers are told: lanes that meet know what each has acquired."""
@@ -100,23 +112,33 @@ class HappensBefore:
             self.within_blocks.share(lanes, first)
 
     def _mates(self, m: Chunk, lanes: Lanes) -> tuple[Lanes, Lanes, Lanes]:
-        """Others of the lanes' warps, until when what they did comes before, and before which.
+        """The lanes' warps: who, until when what they did comes before a lane, and before which.
 
-        Of several of one warp, which have met the others at the same time, the first is taken.
+        Of several lanes of one warp, the one that met last is taken, else the first.
         """
         warps = warp_numbers(lanes, m.threads)
-        which = np.flatnonzero(np.diff(warps, prepend=-1))[:, None]
-        inside, mine = lanes[which] % m.threads, np.arange(WARP)
-        others = inside // WARP * WARP + mine
-        until = self.warps.until(warps[which], inside % WARP, mine)
-        there = (others < m.threads) & (others != inside)
-        each = lanes[which] - inside + others, until, which
+        first = np.diff(warps, prepend=-1) != 0
+        which = np.flatnonzero(first)[:, None]
+        inside = lanes[which] % m.threads
+        others = inside // WARP * WARP + np.arange(WARP)
+        if self.warps.clocks is None:
+            until = self.warps.until(warps[which], inside, others)
+        else:
+            places = np.full(others.shape, -1)
+            places[first.cumsum() - 1, lanes % m.threads % WARP] = np.arange(len(lanes))
+            clocks = np.where(places[:, :, None] < 0, -1, self.warps.clocks[warps[which[:, 0]]])
+            until, last = clocks.max(axis=1), clocks.argmax(axis=1)
+            which = np.take_along_axis(places, last, axis=1)
+        there = others < m.threads
+        each = lanes[which[:, :1]] // m.threads * m.threads + others, until, which
         who, until, which = (np.broadcast_to(x, there.shape)[there] for x in each)
         return who, until, which
 
     def _parties(self, m: Chunk) -> tuple[ReleaseAcquire, ReleaseAcquire]:
         self.within_blocks = self.within_blocks or ReleaseAcquire(m.blocks * m.threads)
-        self.between_blocks = self.between_blocks or ReleaseAcquire(self.blocks)
+        if self.between_blocks is None:
+            self.between_blocks = ReleaseAcquire(self.blocks)
+            self.covered = np.zeros((self.blocks, m.threads), np.int32)
         return self.within_blocks, self.between_blocks
 
     def signal(self, m: Chunk, write: Write) -> None:
@@ -182,6 +204,7 @@ class HappensBefore:
             )
         if self.between_blocks is not None:
             handed = self.between_blocks.ordered(other_block, when, block)
+            handed &= when <= self.covered[other_block, other % size]
             ordered |= ~same_block & handed
         if self.within_blocks is not None:
             neighbor = np.where(same_block, lane - me % size + other % size, lane)

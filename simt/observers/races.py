@@ -438,7 +438,10 @@ class Races(Observer):
                 cure = "no barrier of the block between them: a warp's holds for its own lanes"
                 only_warps = True
         else:
-            cure = "blocks run in no fixed order"
+            cure, parties = "blocks run in no fixed order", self.order.between_blocks
+            blocks = other // m.threads, m.block_numbers[lane // m.threads]
+            if parties and parties.ordered(*np.array([[blocks[0]], [when], [blocks[1]]])):
+                cure = "no barrier between the first and the fence of its block"
         who = m.pair_text(theirs, mine)
         message = (
             f"race on {view.name}[{', '.join(map(str, where))}] in {view.space} memory: "

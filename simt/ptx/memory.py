@@ -232,7 +232,8 @@ class MemoryAccess(Lockstep):
         lane = int(self.lanes(self.mask)[0])
         address = int(self.spread(addresses).ravel()[lane])
         who = self.thread_name(lane)
-        what = "a null pointer" if 0 <= address < 4096 else f"the address {address:#x}"
+        generic = address + WINDOWS.get(space, 0)
+        what = "a null pointer" if 0 <= address < 4096 else f"the address {generic:#x}"
         message = f"{self.text(who)} goes to {what}, where no {space} array is"
         return Stop(Finding("out-of-bounds", self.here(), message, [who]))
 

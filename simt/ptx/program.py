@@ -1,6 +1,7 @@
 """A kernel of a PTX text as the SIMT machine takes it: its memory, its parameters, its code."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -123,7 +124,14 @@ class PtxProgram:
         calls = {o for i in every if i.op[0] == "call" for o in i.operands}
         self.copies_go_on = any(i.op[0] == "cp" for i in every)  # while their thread does
         self.cooperative = cooperative or "cudaCGSynchronize" in calls
-        self.written_parameters = self._stored_parameters()
+        self.launches = any(w.startswith("__cudaCDP2") for w in self._operand_words)
+        self.written_parameters = self._through(
+            lambda i: i.op[0] in ("st", "atom", "red") or i.op[:2] == ("wmma", "store")
+        )
+        # through which it does more than strong loads, as of a flag that the host sets meanwhile
+        self.plain_parameters = self._through(
+            lambda i: i.op[0] != "ld" or not {"volatile", "relaxed", "acquire", "mmio"} & {*i.op}
+        )
         self.textures: dict[int, Texture | Texels] = {}  # by the numbers of the objects
         self.fetches = any(i.op[0] in ("tex", "tld4", "suld", "sust") for i in every)
         self.sets_texels = any(i.op[0] == "sust" for i in every)
@@ -252,17 +260,20 @@ class PtxProgram:
         each = zip(function.params, function.kinds, values, strict=True)
         return {array.name: _as_bytes(value, kind, array.size) for array, kind, value in each}
 
-    def _stored_parameters(self) -> set[str]:
-        """The parameters through which the kernel may write."""
+    @cached_property
+    def _reach(self) -> dict[str, set[int]]:
+        return _provenance(self.function)
+
+    def _through(self, accesses: Callable[[Instruction], bool]) -> set[str]:
+        """The parameters through which the kernel may access memory in such a way."""
         parameters: set[int] = set()
-        if len(self.used) > 1 or "__cudaCDP2LaunchDeviceV2" in self._operand_words:
+        if len(self.used) > 1 or self.launches:
             return set(self.source.parameters)
-        reach = _provenance(self.function)
+        reach = self._reach
         for i in self.function.instructions:
-            stores = i.op[0] in ("st", "atom", "red") or i.op[:2] == ("wmma", "store")
-            if stores and "param" not in i.op and "shared" not in i.op:
-                operand = i.operands[1 if i.op[0] == "atom" else 0]
-                for register in re.findall(r"%\w+", operand):
+            if accesses(i) and "param" not in i.op and (i.op[0] == "cp" or "shared" not in i.op):
+                addresses = " ".join(o for o in i.operands if "[" in o)
+                for register in re.findall(r"%\w+", addresses):
                     parameters |= reach.get(register, set())
         names = self.source.parameters
         return set(names) if -1 in parameters else {names[k] for k in parameters}

@@ -13,7 +13,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from simt.host.work.order import Task, nothing
+from simt.host.work.order import Action, Task, nothing
 from simt.programs.cuda.copies import CopyCalls
 from simt.programs.cuda.errors import ApiError, number_of
 from simt.programs.cuda.state import BRANCH, Answer, CudaStream
@@ -120,6 +120,13 @@ def _flat(graph: Graph, before: Sequence[Node] = ()) -> list[tuple[Node, list[No
             after = node.child.leaves()
         flat.append((node, after))
     return flat
+
+
+def _conditions(graph: Graph) -> set[int]:
+    """What the nodes of a graph and of those inside it go by."""
+    nodes = [node for node, _ in _flat(graph) if node.bodies]
+    inside = [_conditions(body) for node in nodes for body in node.bodies]
+    return {node.requests[0].values[0] for node in nodes}.union(*inside)
 
 
 def _changed(old: Graph, new: Graph) -> int:
@@ -323,8 +330,8 @@ class GraphCalls(CopyCalls, LaunchCalls):
     def do_graph_launch(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaGraphLaunch`: all is put on the queue, or up to where the program has to act."""
         number, launched = next(self._handles), self._executable(values[0])
-        self._stream(values[1])
-        self.code.conditions.update(self._defaults)
+        first = {k: self._defaults[k] for k in _conditions(launched.graph) & self._defaults.keys()}
+        self._order(values[1], [launched.last], lambda _: self.code.conditions.update(first))
         self._launching[number] = self._steps(launched, values[1])
         return self._go_on(number, None)
 
@@ -385,9 +392,9 @@ class GraphCalls(CopyCalls, LaunchCalls):
                 yield from self._steps(_Launchable(body), handle)
             bodies = bodies if kind == WHILE and value else []
 
-    def _order(self, handle: int, after: Iterable[Task | None]) -> Task:
+    def _order(self, handle: int, after: Iterable[Task | None], action: Action = nothing) -> Task:
         tasks = [task for task in after if task is not None and not task.seen]
-        return self.queue.issue("wait", self._stream(handle), nothing, after=tasks)
+        return self.queue.issue("wait", self._stream(handle), action, after=tasks)
 
     def _perform(self, request: Request, handle: int) -> Steps:
         """Puts the work of a request on a stream, with the line where it was recorded."""

@@ -18,6 +18,8 @@ from simt.cpp.wording import in_words
 from simt.host.arguments import LaunchArguments
 from simt.host.work.prepared import LaunchRequest, Outcome
 from simt.host.work.ptx import PreparedPtx
+from simt.host.work.ranges import Access, AccessRanges, conflict
+from simt.machine.execution import LaunchResult
 from simt.observers.observer import Observer
 from simt.programs.cuda.memory import Piece, written
 from simt.ptx.memory import GLOBAL_BITS
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
 
 Triple = tuple[int, int, int]
 BYTES = np.dtype(np.uint8)
-MAX_DEPTH = 24  # of grids that threads launch
+MAX_DEPTH, MAX_PARTS = 24, 16  # of grids that threads launch; of what one touches between launches
+Child = tuple[int, ChildGrid, list[Access]]  # how deep, what, and what others do meanwhile
 
 
 @dataclass
@@ -40,6 +43,7 @@ class Arguments:
     values: tuple[Any, ...]
     reads: list[Piece] = field(default_factory=list)
     writes: list[Piece] = field(default_factory=list)
+    polls: list[Piece] = field(default_factory=list)  # reads what the host may write meanwhile
     others: dict[str, Piece] = field(default_factory=dict)  # reached by pointers in memory
     fetched: dict[str, Piece] = field(default_factory=dict)  # by textures
     textures: dict[int, Texture | Texels] = field(default_factory=dict)
@@ -81,13 +85,14 @@ class DeviceKernel:
                      pointer - block.address, name)
             )  # fmt: skip
             writes = name in self.program.written_parameters
-            (result.writes if writes else result.reads).append(block)
-        direct = {id(b) for b in (*result.reads, *result.writes)}
+            plain = name in self.program.plain_parameters
+            (result.writes if writes else result.reads if plain else result.polls).append(block)
+        direct = {id(b) for b in (*result.reads, *result.writes, *result.polls)}
         if loose:
             for block in memory.blocks.values():
                 if block.kind not in ("variable", "array") and id(block) not in direct:
                     self._reach(result.others, block, result)
-            result.writes += result.reads
+            result.writes += result.reads + result.polls
             result.reads = []
         if self.program.fetches:
             words = {
@@ -125,6 +130,26 @@ class DeviceKernel:
         )
 
 
+@dataclass
+class _Touched(Observer):
+    """What a grid touches, in parts: each after its threads have launched so many grids."""
+
+    launched: Sequence[ChildGrid] = ()
+    parts: list[tuple[int, AccessRanges]] = field(default_factory=list)
+
+    def restart(self) -> None:
+        self.parts.clear()
+
+    def access(self, *access: Any) -> None:
+        count = len(self.launched)
+        if not self.parts or (self.parts[-1][0] < count and len(self.parts) < MAX_PARTS):
+            self.parts.append((count, AccessRanges()))
+        self.parts[-1][1].access(*access)
+
+    def after(self, launch: int) -> list[Access]:
+        return [a for count, part in self.parts if count > launch for a in part.accesses()]
+
+
 class PreparedKernel(PreparedPtx):
     """A launch of a program's kernel: its arguments, and what it has printed."""
 
@@ -133,6 +158,8 @@ class PreparedKernel(PreparedPtx):
         shared: int, *, xray: bool,
     ) -> None:  # fmt: skip
         self.kernel, self.arguments, self.printed = kernel, Arguments(()), ""
+        self.beside: list[Access] = []  # what grids that have launched it do meanwhile
+        self.touched = _Touched()
         # with what its threads have launched: each launch, and what came of it
         self.family: list[tuple[PreparedKernel, Report, Finding | None]] = []
 
@@ -160,10 +187,10 @@ class PreparedKernel(PreparedPtx):
             self.family = [(self, *outcome)]
             waiting = self._children(1)
             while waiting and self.family[-1][2] is None:
-                depth, launch = waiting.pop()
+                depth, launch, beside = waiting.pop()
                 numbers = [int.from_bytes(word, "little") for word in launch.arguments]
                 if launch.kernel:
-                    waiting += self._child(depth, launch, further)
+                    waiting += self._child(depth, launch, beside, further)
                 elif len(numbers) == 2:
                     self.kernel.code.conditions[numbers[0]] = numbers[1]
                 else:
@@ -171,14 +198,24 @@ class PreparedKernel(PreparedPtx):
         self.printed = printed.getvalue()
         return outcome
 
-    def _children(self, depth: int) -> list[tuple[int, ChildGrid]]:
+    def run(self, further: Sequence[Observer]) -> LaunchResult:
+        """Carries the kernel out; what it touches is noted where it launches or was launched."""
+        if self.hazards and (self.beside or self._program.launches):
+            self.touched = _Touched(self._program.launched)
+            further = [*further, self.touched]
+        return super().run(further)
+
+    def _children(self, depth: int) -> list[Child]:
         """What its threads have launched, the first at the end."""
-        launched = sorted(self._program.launched, key=lambda child: child.last)
-        return [(depth - child.last, child) for child in reversed(launched)]
+        children = [
+            (depth - c.last, c, self.beside + ([] if c.last else self.touched.after(k)))
+            for k, c in enumerate(self._program.launched)
+        ]
+        return sorted(children, key=lambda child: child[1].last)[::-1]
 
     def _child(
-        self, depth: int, launch: ChildGrid, further: Sequence[Observer]
-    ) -> list[tuple[int, ChildGrid]]:
+        self, depth: int, launch: ChildGrid, beside: list[Access], further: Sequence[Observer]
+    ) -> list[Child]:
         """Carries out what a thread has launched; gives what that has launched, as `_children`."""
         kernel = self.kernel.code.launched(self._program.module, launch.kernel)
         x, y, z, u, v, w, shared = launch.shape
@@ -187,12 +224,19 @@ class PreparedKernel(PreparedPtx):
         if depth > MAX_DEPTH:
             message = f"grids launch grids deeper than the {MAX_DEPTH} levels that a GPU allows"
             child.stopped = Finding("launch-limit", None, message)
+        child.beside = beside
         report, stopped = super(PreparedKernel, child).carry_out(further)
         for finding in report.findings:
             if finding.line is None:
                 finding.line = launch.line
             else:
                 finding.message += f", in the grid launched on line {launch.line}"
+        if (race := conflict(child.touched.after(-1), beside)) is not None:
+            message = (
+                f"race on {race[1].name}: the grid launched here {race[0].verb} it, a parent of it "
+                f"{race[1].verb} it after the launch: no grid waits for those that it launches"
+            )
+            report.findings.append(Finding("race", launch.line, message, array=race[1].name))
         # a launch that no GPU accepts fails, and the threads of its parent have gone on
         self.family.append((child, report, None if child.stopped else stopped))
         return child._children(depth + 1) if stopped is None else []
@@ -209,7 +253,8 @@ class PreparedKernel(PreparedPtx):
             if allocation is None or not 0 <= first <= first + count <= allocation.data.size:
                 message = (
                     f"a thread has {count} bytes copied {'from' if parts else 'to'} "
-                    f"{memory.of_pointer(pointer)}, where there are not that many"
+                    f"{memory.of_pointer(pointer)}, which "
+                    f"{'has not that many' if allocation else 'no copy reaches'}"
                 )
                 self.family[0][1].findings.append(Finding("out-of-bounds", line, message))
                 return

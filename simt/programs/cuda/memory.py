@@ -19,6 +19,7 @@ from simt.host.settings import checking
 from simt.observers.initialized import WriteMap
 from simt.programs.cuda.errors import ApiError
 from simt.ptx.memory import GLOBAL_BITS, POISON
+from simt.ptx.parse import WINDOWS
 from simt.ptx.textures import Texels, Texture
 
 DEVICE = 1 << 12  # the first number of device memory: addresses from 2⁵² on, which nobody has
@@ -160,7 +161,8 @@ class DeviceMemory:
         block = self.blocks.get(number)
         if block is not None:
             return str(block)
-        return "no memory of the device's" if number >= DEVICE else "memory of the host"
+        host = [f"{s} memory of another grid" for s, n in WINDOWS.items() if n <= pointer < 2 * n]
+        return "no memory of the device's" if number >= DEVICE else [*host, "memory of the host"][0]
 
 
 def written(allocation: Allocation, start: int, values: np.ndarray[Any, Any]) -> None:

@@ -95,15 +95,13 @@ class LaunchCalls(State):
         head, address, rest = message.partition("the address 0x")
         if not address:
             return message
-        digits, comma, _ = rest.partition(",")
+        digits, _, rest = rest.partition(",")
         pointer = int(digits, 16)
         what = self.memory.of_pointer(pointer)
-        hint = (
-            ""
-            if self.memory.is_device(pointer)
-            else ", which no kernel can reach: copy it to the device"
-        )
-        return f"{head}the address 0x{digits}{comma} where no array is: it is {what}{hint}"
+        beyond = not self.memory.is_device(pointer)
+        hint = ", which this kernel cannot reach: copy it to global memory" if beyond else ""
+        where = f"where no array is{rest.partition(' array is')[2]}"
+        return f"{head}the address 0x{digits}, {where}: it is {what}{hint}"
 
     def do_blocks(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaOccupancyMaxActiveBlocksPerMultiprocessor`: by threads and shared memory."""

@@ -188,28 +188,14 @@ def test_reads_beside_atomics_that_are_no_race(body: str, wanted: int) -> None:
     assert y[0] == wanted
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "atomicAdd(&y[0], 1); if (t == 40) y[1] = y[0];",  # a plain read
-        "if (t == 40) y[0] = 1; else atomicCAS(&y[0], 5, 6);",  # a plain write
-        "if (t == 40) y[0] = 1; else if (*(volatile int*)&y[0] > 9) y[1] = 1;",  # and no atomic
-        "int most = y[0]; if (x[t] > most) atomicExch(&y[0], x[t]);",  # checked by nobody
-    ],
-)
-def test_reads_and_writes_beside_atomics_that_are_a_race(body: str) -> None:
-    source = f"__global__ void k(const int* x, int* y) {{ int t = threadIdx.x; {body} }}"
-    report = carried_out(source, numbers, np.zeros(2, np.int32))
-    found = [f for f in report.findings if f.kind == "race"]
-    assert any("on y[0]" in f.message for f in found)
-
-
 STRONG = """
 __device__ void put(int* y, int v) { asm volatile("st.relaxed.WHERE.global.s32 [%0], %1;" :: "l"(y),
     "r"(v) : "memory"); }
 __device__ int got(int* y) { int v; asm volatile("ld.relaxed.WHERE.global.s32 %0, [%1];" : "=r"(v)
     : "l"(y) : "memory"); return v; }
 """
+LOCK = "while (atomicCAS{0}(&y[1], 0, 1) != 0); {1} y[0] += 1; {2} atomicExch{0}(&y[1], 0);"
+B, D = "__threadfence_block();", "__threadfence();"
 
 
 @pytest.mark.parametrize(("where", "grid", "body", "races"), [
@@ -227,51 +213,38 @@ __device__ int got(int* y) { int v; asm volatile("ld.relaxed.WHERE.global.s32 %0
     ("gpu", 2, "if (t == 0) { if (blockIdx.x) atomicExch(y, 1); else *(volatile int*)y = 2; }",
      True),
     ("gpu", 4, "y[0] = t;", True),
+    ("gpu", 1, "atomicAdd(&y[0], 1); if (t == 40) y[1] = y[0];", True),  # a plain read
+    ("gpu", 1, "if (t == 40) y[0] = 1; else atomicCAS(&y[0], 5, 6);", True),  # a plain write
+    ("gpu", 1, "if (t == 40) y[0] = 1; else if (*(volatile int*)&y[0] > 9) y[1] = 1;", True),
+    ("gpu", 1, "int most = y[0]; if (t > most) atomicExch(&y[0], t);", True),  # checked by nobody
     # a flag tells of what was written before it, where fences stand on both sides
     ("gpu", 2, "if (t == 0) { if (blockIdx.x == 0) { y[1] = 5; __threadfence(); put(y, 1); }"
      "else if (got(y)) { __threadfence(); y[2] = y[1]; } }", False),
     ("gpu", 2, "if (t == 0) { if (blockIdx.x == 0) { y[1] = 5; put(y, 1); }"
      "else if (got(y)) { __threadfence(); y[2] = y[1]; } }", True),
-])  # fmt: skip
-def test_strong_operations_race_with_plain_ones_only(
-    where: str, grid: int, body: str, races: bool
-) -> None:
-    source = STRONG.replace("WHERE", where)
-    source += f"__global__ void k(int* y) {{ int t = threadIdx.x; {body} }}"
-    found = findings(carried_out(source, np.zeros(3, np.int32), grid=grid))
-    assert bool(found) == races
-    assert all("race on y[" in one for one in found)
-
-
-LOCK = "while (atomicCAS{0}(&y[1], 0, 1) != 0); {1} y[0] += 1; {2} atomicExch{0}(&y[1], 0);"
-B, D = "__threadfence_block();", "__threadfence();"
-
-
-@pytest.mark.parametrize(("grid", "body", "races"), [
-    (2, "if (t == 0) {" + LOCK.format("", D, D) + "}", False),
-    (2, "if (t == 0) {" + LOCK.format("", "", D) + "}", True),
-    (2, "if (t == 0) {" + LOCK.format("", D, "") + "}", True),
-    (2, "if (t == 0) {" + LOCK.format("", B, D) + "}", True),
+    # locks and flags need fences, and atomics that reach the other
+    ("gpu", 2, "if (t == 0) {" + LOCK.format("", D, D) + "}", False),
+    ("gpu", 2, "if (t == 0) {" + LOCK.format("", "", D) + "}", True),
+    ("gpu", 2, "if (t == 0) {" + LOCK.format("", D, "") + "}", True),
+    ("gpu", 2, "if (t == 0) {" + LOCK.format("", B, D) + "}", True),
     # who takes it first without a fence could have taken it second
-    (2, f"if (t == 0) {{ if (blockIdx.x) {{ {LOCK.format('', D, D)} }}"
+    ("gpu", 2, f"if (t == 0) {{ if (blockIdx.x) {{ {LOCK.format('', D, D)} }}"
      f"else {{ {LOCK.format('', '', D)} }} }}", True),
-    (2, "if (t == 0) {" + LOCK.format("_block", D, D) + "}", True),  # of each block's own
-    (1, f"if (t == 0) {{ {LOCK.format('_block', B, B)} }}"
+    ("gpu", 2, "if (t == 0) {" + LOCK.format("_block", D, D) + "}", True),  # of each block's own
+    ("gpu", 1, f"if (t == 0) {{ {LOCK.format('_block', B, B)} }}"
      f"else if (t == 32) {{ {LOCK.format('_block', B, B)} }}", False),
-    (2, "if (t == 0) atomicAdd_block(&y[0], 1);", True),
-    (1, "atomicAdd_block(&y[0], 1); atomicAdd(&y[0], 1);", False),
-    (2, "if (t == 0 && blockIdx.x == 0) atomicAdd_block(&y[0], 1); else atomicAdd(&y[0], 1);",
-     True),
+    ("gpu", 2, "if (t == 0) atomicAdd_block(&y[0], 1);", True),
+    ("gpu", 1, "atomicAdd_block(&y[0], 1); atomicAdd(&y[0], 1);", False),
+    ("gpu", 2, "if (t || blockIdx.x) atomicAdd(&y[0], 1); else atomicAdd_block(&y[0], 1);", True),
     # to a flag that is no lock
-    (2, "if (t == 0) { if (blockIdx.x == 0) { y[0] = 1; __threadfence(); atomicExch(&y[1], 1); }"
-     "else { while (atomicExch(&y[1], 0) == 0); y[2] = y[0]; } }", False),
-    (2, "if (t == 0) { if (blockIdx.x == 0) { y[0] = 1; __threadfence_block();"
+    ("gpu", 2, "if (t == 0) { if (blockIdx.x == 0) { y[0] = 1; __threadfence();"
+     "atomicExch(&y[1], 1); } else { while (atomicExch(&y[1], 0) == 0); y[2] = y[0]; } }", False),
+    ("gpu", 2, "if (t == 0) { if (blockIdx.x == 0) { y[0] = 1; __threadfence_block();"
      "atomicExch(&y[1], 1); } else { while (atomicExch(&y[1], 0) == 0); y[2] = y[0]; } }", True),
 ])  # fmt: skip
-def test_locks_and_flags_need_fences_and_atomics_that_reach_the_other(
-    grid: int, body: str, races: bool
-) -> None:
-    source = f"__global__ void k(int* y) {{ int t = threadIdx.x; {body} }}"
+def test_who_races_with_strong_operations(where: str, grid: int, body: str, races: bool) -> None:
+    source = STRONG.replace("WHERE", where)
+    source += f"__global__ void k(int* y) {{ int t = threadIdx.x; {body} }}"
     found = findings(carried_out(source, np.zeros(3, np.int32), grid=grid))
     assert bool(found) == races
     assert all("race on y[" in one for one in found)
@@ -280,17 +253,14 @@ def test_locks_and_flags_need_fences_and_atomics_that_reach_the_other(
 TOLD = """
 __global__ void k(int* y) {{
     __shared__ int s[32], flag;
-    int t = threadIdx.x;
-    if (t == 0) flag = 0;
-    __syncthreads();
+    int t = threadIdx.x; if (t == 0) flag = 0; __syncthreads();
     if (t >= 32) {{ s[t - 32] = t; {tell} }}
     else {{ {wait} y[t] = s[31 - t]; }}
 }}"""
 ATOMIC = "if (t == 0) while (atomicAdd(&flag, 0) == 0);"
-MET = "__syncwarp();"
+MET, HALVES = "__syncwarp();", "__syncwarp(t % 32 < 16 ? 0xffff : 0xffff0000);"
 TELL = "if (t == 40) {{ __threadfence_block(); {} }}"
-EXCHANGE = TELL.format("atomicExch(&flag, 1);")
-VOLATILE = TELL.format("*(volatile int*)&flag = 1;")
+EXCHANGE, VOLATILE = map(TELL.format, ("atomicExch(&flag, 1);", "*(volatile int*)&flag = 1;"))
 
 
 @pytest.mark.parametrize(("tell", "wait", "races"), [
@@ -300,8 +270,10 @@ VOLATILE = TELL.format("*(volatile int*)&flag = 1;")
     (EXCHANGE, ATOMIC + MET, True),
     (EXCHANGE + MET, ATOMIC + MET, True),
     (MET + "if (t == 40) atomicExch(&flag, 1);", ATOMIC + MET, True),
-    (MET + EXCHANGE, ATOMIC + "__syncwarp(t < 16 ? 0xffff : 0xffff0000);", True),
-    ("__syncwarp(t < 48 ? 0xffff : 0xffff0000);" + EXCHANGE, ATOMIC + MET, True),
+    (MET + EXCHANGE, ATOMIC + HALVES, True),
+    (HALVES + EXCHANGE, ATOMIC + MET, True),
+    (HALVES + "if (t % 16 == 0) { __threadfence_block(); atomicAdd(&flag, 1); }",
+     ATOMIC.replace("== 0", "!= 2") + MET, False),
 ])  # fmt: skip
 def test_a_flag_tells_a_whole_warp_through_syncwarp(tell: str, wait: str, races: bool) -> None:
     y = np.zeros(32, np.int32)
@@ -309,6 +281,27 @@ def test_a_flag_tells_a_whole_warp_through_syncwarp(tell: str, wait: str, races:
     assert bool(found) == races
     assert all("race on s[" in one for one in found)
     assert races or y.tolist() == [*range(63, 31, -1)]
+
+
+LEADER = "if (t == 0) { __threadfence(); atomicAdd(&y[64], 1); }"
+BAR = 'asm volatile("bar.{} 1, {};");'.format
+
+
+@pytest.mark.parametrize(("tell", "races"), [
+    (LEADER, True), ("__syncthreads();" + LEADER, False), (MET + LEADER, True),
+    ("__threadfence(); __syncthreads(); if (t == 0) atomicAdd(&y[64], 1);", False),
+    (BAR("sync", 64) + LEADER, False), ("if (t < 32)" + BAR("sync", 32) + LEADER, True),
+    (f"if (t > 31) {BAR('arrive', 64)} else {{ {BAR('sync', 64)} {LEADER} }}", False),
+    (HALVES + LEADER.replace("t ==", "t % 16 =="), False),  # each half by a thread of its own
+])  # fmt: skip
+def test_a_fence_tells_other_blocks_of_whom_its_thread_has_met(tell: str, races: bool) -> None:
+    source = f"""__global__ void k(int* y) {{ int t = threadIdx.x;
+        if (blockIdx.x == 0) {{ y[t] = t; {tell} return; }}
+        if (t == 0) while (atomicAdd(&y[64], 0) != {4 if HALVES in tell else 1});
+        __syncthreads(); y[65 + t] = y[63 - t]; }}"""
+    found = findings(carried_out(source, np.zeros(129, np.int32), grid=2))
+    assert bool(found) == races
+    assert all("no barrier between the first and the fence of its block" in one for one in found)
 
 
 @pytest.mark.parametrize(("first", "then", "races"), [
@@ -602,7 +595,7 @@ def test_a_barrier_of_the_whole_grid_needs_a_cooperative_launch() -> None:
          "barrier-divergence", 2, "64 threads come to barrier 1, which is one of 32"),
         (K + "  __shared__ float s[20000];\n  s[threadIdx.x] = y[0];\n"
          "  __syncthreads();\n  y[threadIdx.x] = s[63 - threadIdx.x];\n}",
-         "launch-limit", None, "48 KB"),
+         "launch-limit", None, "80,000 bytes of shared memory; there are 49,152"),
     ],
 )  # fmt: skip
 def test_what_goes_wrong_is_named_with_its_line(

@@ -45,7 +45,21 @@ __global__ void endless(int* a) {
 
 __global__ void wrong(int* a) {
     leaf<<<1, 2>>>(a, 30, 1);              // here: two threads add
+    a[29] = a[30];                         // as the grid launched may have left it, or not
     leaf<<<1, 1>>>(a, 31 + threadIdx.x, 1);  // here: no such element
+}
+
+__global__ void wide(int* a) {
+    extern __shared__ int s[];
+    a[0] = s[0] = 1;
+}
+
+__global__ void lend(int* a) {
+    __shared__ int own;
+    own = 0;
+    wide<<<1, 1, 60000>>>(a);                                  // here: too much shared memory
+    cudaMemcpyAsync(a, &own, 4, cudaMemcpyDeviceToDevice, 0);  // here: from no other place
+    leaf<<<1, 1>>>(&own, 0, 1);                                // here: its own it would have
 }
 
 __global__ void count_down(int* left, cudaGraphConditionalHandle handle) {
@@ -106,6 +120,37 @@ static void conditional(int* left) {
     }
 }
 
+__global__ void set(cudaGraphConditionalHandle handle, int value) {
+    cudaGraphSetConditional(handle, value);
+}
+
+// Each launch begins with the value that its own condition has by default, and no other's.
+static void in_turn() {
+    cudaGraph_t graphs[2];
+    cudaGraphExec_t made[2];
+    cudaGraphConditionalHandle one[2];
+    for (int k = 0; k < 2; ++k) {
+        cudaGraphCreate(&graphs[k], 0);
+        cudaGraphConditionalHandleCreate(&one[k], graphs[k], 1, cudaGraphCondAssignDefault);
+    }
+    for (int k = 0; k < 2; ++k) {
+        into(*choice(graphs[k], nullptr, 1, one[k], cudaGraphCondTypeIf), 30 + k);
+        int zero = 0;
+        void* arguments[] = {&one[k], &zero};
+        cudaKernelNodeParams kernel = {(void*)set, 1, 1, 0, arguments, nullptr};
+        cudaGraphNode_t last;
+        cudaGraphAddKernelNode(&last, graphs[k], &node_made, 1, &kernel);
+        cudaGraphInstantiate(&made[k], graphs[k], 0);
+    }
+    int notes[8], count, start = 0;
+    cudaMemcpyToSymbol(steps, &start, sizeof start);
+    for (int launch = 0; launch < 4; ++launch) cudaGraphLaunch(made[launch > 1], 0);
+    cudaMemcpyFromSymbol(notes, order, sizeof notes);
+    cudaMemcpyFromSymbol(&count, steps, sizeof count);
+    for (int k = 0; k < count; ++k) printf("%d ", notes[k]);
+    printf("\n");
+}
+
 static void fill(int* tree, int at, int depth, int step) {
     tree[at] = at * step + (depth == 0 ? 3 : 0);
     for (int k = 1; depth > 0 && k < 3; ++k) fill(tree, 2 * at + k, depth - 1, step);
@@ -117,7 +162,8 @@ int main(int count, char** arguments) {
     cudaMemset(a, 0, 32 * sizeof(int));
     if (mode == 1) endless<<<1, 1>>>(a);
     if (mode == 2) wrong<<<1, 2>>>(a);
-    if (mode == 3) conditional(a);
+    if (mode == 3) conditional(a), in_turn();
+    if (mode == 4) lend<<<1, 1>>>(a);
     if (mode) {
         cudaError_t error = cudaDeviceSynchronize();
         if (error) return error;

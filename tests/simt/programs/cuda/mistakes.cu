@@ -281,13 +281,37 @@ int atomics() {
     return 0;
 }
 
+__global__ void poll(volatile int* flag, int* out) {
+    while (!*flag);
+    *out = 7;
+}
+
+__global__ void look(const int* flag, int* out) { *out += *flag; }
+
+int flags() {
+    int *flag, out, *x = (int*)device();
+    cudaHostAlloc((void**)&flag, sizeof(int), cudaHostAllocPortable);
+    *flag = 0;
+    poll<<<1, 1>>>(flag, x);
+    *(volatile int*)flag = 1;  // what the kernel waits for
+    cudaDeviceSynchronize();
+    look<<<1, 1>>>(flag, x);
+    *(volatile int*)flag = 2;  // [flag read once]
+    cudaMemcpy(&out, x, sizeof(int), cudaMemcpyDeviceToHost);
+    printf("%d\n", out > 7);
+    cudaFree(x);
+    cudaFreeHost(flag);
+    return 0;
+}
+
 int main(int argc, char** argv) {
     std::map<std::string, int (*)()> all{
 #define ONE(name) {#name, name}
         ONE(out_of_bounds), ONE(forgotten_copy), ONE(wrong_direction), ONE(elements_for_bytes),
         ONE(no_wait), ONE(early_result), ONE(bad_launch), ONE(race), ONE(host_reads),
         ONE(host_copies), ONE(host_pointer), ONE(null_pointer), ONE(freed), ONE(leak),
-        ONE(failed_assertion), ONE(silent), ONE(atomics), ONE(pointers), ONE(odd_calls), ONE(lambda),
+        ONE(failed_assertion), ONE(silent), ONE(atomics), ONE(flags), ONE(pointers), ONE(odd_calls),
+        ONE(lambda),
     };
     return all.at(argv[1])();
 }
