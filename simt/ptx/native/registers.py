@@ -86,7 +86,7 @@ class Registers:
 
     def _plain(self, i: Instruction) -> bool:
         if i.op[0] == "ld":
-            return "param" in i.op and "<" not in i.operands[0]
+            return "param" in i.op and "<" not in i.operands[0] and "%" not in i.operands[1]
         sources = " ".join(i.operands)
         return i.op[0] in PURE and "<" not in sources and "|" not in sources and "cc" not in i.op
 
@@ -151,7 +151,7 @@ class Registers:
     def _origins(self, i: Instruction) -> set[Root]:
         wide = i.op[-1][1:] == "64"
         if i.op[0] == "ld":
-            if "param" not in i.op or not wide:
+            if "param" not in i.op or not wide or "%" in i.operands[1]:
                 return {UNKNOWN} if wide else set()
             name, _, offset = i.operands[1].strip("[]").partition("+")
             return {("param", name, offset or "0")}

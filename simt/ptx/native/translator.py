@@ -57,6 +57,7 @@ class Translator(Arithmetic):
         self.block, self.threads = block, math.prod(block)
         self.flat = flattened(program)
         self.arrays = {array.name: (n, array) for n, array in program.own_arrays}
+        self.arrays |= {parameter.name: (0, parameter) for parameter in program.function.params}
         symbols = {*self.arrays, *program.memory.allocations}
         symbols |= {a.name for a in program.module.arrays.values() if program.symbol(a.name)}
         self.known = Registers(self.flat, symbols)
@@ -75,6 +76,7 @@ class Translator(Arithmetic):
         self.parameters, self.parameter_bytes = _laid_out(
             [(p.name, aligned(p.size)) for p in program.function.params]
         )
+        self.offsets["param"] = self.parameters
         widths = self.flat.widths  # a register lies in `state` while its thread waits
         saved = sorted({*chain(*self.known.saved.values())}, key=lambda n: (-widths[n], n))
         self.state, size = _laid_out([(n, max(widths[n] // 8, 1)) for n in saved])
@@ -125,7 +127,7 @@ class Translator(Arithmetic):
             raise NotNative(f"the operand {operand}") from None
 
     def _symbol(self, name: str) -> str | None:
-        address = self.program.symbol(name)
+        address = 0 if name in self.parameters else self.program.symbol(name)
         if address is None or name in self.arrays or address < 1 << 39:
             return None if address is None else str(address)
         return self._address(("symbol", name))
@@ -206,6 +208,8 @@ class Translator(Arithmetic):
             return self._private(space, address, root[1], size)
         if root[0] == "symbol" and root[1] not in self.program.memory.allocations:
             root = UNKNOWN
+        if space == "param":
+            raise NotNative(f"the address {operand}")
         if space in ("shared", "local"):
             which = "0" if space == "shared" else "1"
             return self.numbered(which, f"%{space}", address, str(size), "fault.memory")
@@ -265,7 +269,7 @@ class Translator(Arithmetic):
         else:
             limit = self.limit("%F.dynamic", str(size))
         start = self.offsets[array.space][array.name]
-        data = self.at(f"%{array.space}", start, "i8")
+        data = self.at("%F.params" if space == "param" else f"%{array.space}", start, "i8")
         return self._within(self.op(f"sub i64 {address}, {base}"), limit, data, size)
 
     def _found(self, space: str, address: str, size: int, *, writes: bool) -> str:
@@ -304,11 +308,9 @@ class Translator(Arithmetic):
 
     def _do_ld(self, i: Instruction) -> None:
         kind, registers = i.op[-1], names(i.operands[0])
-        if space_of(i) == "param":
-            match = re.fullmatch(r"\[([\w$]+)(?:\+(\d+))?\]", i.operands[1])
-            if match is None or match[1] not in self.parameters:
-                raise NotNative(f"the address {i.operands[1]}")
-            start = self.parameters[match[1]] + int(match[2] or 0)
+        if space_of(i) == "param" and "%" not in i.operands[1]:
+            name, _, offset = i.operands[1].strip("[]").partition("+")
+            start = self.parameters[name] + int(offset or 0)
             for k, register in enumerate(registers):
                 value = self._parameter(start + k * bits_of(kind) // 8, kind)
                 self.write(register, value, kind)

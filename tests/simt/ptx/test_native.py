@@ -214,14 +214,17 @@ def test_an_endless_loop_is_the_executors_to_tell(monkeypatch: Any) -> None:
 
 
 @pytest.mark.parametrize("offset", [0, 1])
-def test_pointers_into_the_middle_of_an_array(offset: int) -> None:
-    kernel = cpp("""__global__ void k(const float* x, float* y, int n) {
-        int i = threadIdx.x; if (i < n) y[i] = 2 * x[i]; }""")["k"]
-    x, y = simt.cuda.to_device(np.arange(33, dtype=np.float32)), simt.cuda.device_array(33, "f4")
-    assert "left" not in unchecked(kernel, (1, 32), x[offset:], y[offset:], 32)
-    assert y.copy_to_host()[offset : offset + 32].tolist() == [
-        2.0 * v for v in range(offset, offset + 32)
-    ]
+def test_pointers_into_the_middle_of_an_array_and_of_a_parameter(offset: int) -> None:
+    kernel = cpp("""struct Factors { float of[65]; };
+    __global__ void k(Factors by, const float* x, float* y) {
+        int i = threadIdx.x; y[i] = by.of[i] * x[i]; }""")["k"]
+    by = np.arange(3, 68, dtype=np.float32)
+    x, y = simt.cuda.to_device(np.arange(67, dtype=np.float32)), simt.cuda.device_array(67, "f4")
+    args = by.view([("of", np.float32, 65)])[0], x[offset:], y[offset:]
+    assert "left" not in unchecked(kernel, (1, 65), *args)
+    assert (y.copy_to_host()[offset:][:65] == by * np.arange(67)[offset:][:65]).all()
+    with pytest.raises(simt.errors.KernelError, match=r"by\[65\], out of bounds"):
+        unchecked(kernel, (1, 66), *args)
 
 
 def test_blocks_on_several_cores_count_together() -> None:
@@ -265,12 +268,8 @@ def test_pairs_of_halves_are_compared() -> None:
 
 
 def test_after_a_mistake_memory_is_as_the_executor_leaves_it() -> None:
-    kernel = cpp("""
-    __global__ void put(int* a, int n) {
-        a[threadIdx.x] = 7;
-        if (threadIdx.x == 33) a[n] = 1;
-    }
-    """)["put"]
+    kernel = cpp("""__global__ void put(int* a, int n) {
+        a[threadIdx.x] = 7; if (threadIdx.x == 33) a[n] = 1; }""")["put"]
     native, checked = np.zeros((2, 64), np.int32)
     with pytest.raises(simt.errors.KernelError, match=r"a\[64\], out of bounds"):
         unchecked(kernel, (1, 64), native, 64)
