@@ -63,7 +63,7 @@ class Translator(Arithmetic):
         self.known = Registers(self.flat, symbols)
         self.points = [k for k, i in enumerate(self.flat.code) if is_point(i)]
         self.kinds = [_kind_of_point(self.flat.code[k]) for k in self.points]
-        self.together = program.cooperative  # all blocks at once
+        self.together = program.cooperative or "together" in program.native  # all blocks at once
         self.warps = self.together or bool({WARP, TURN} & {*self.kinds})
         self.slots: list[Root] = []  # pointers of which is known what they lead to
         self.written: set[Root] = set()

@@ -70,8 +70,7 @@ def test_what_stops_a_launch_is_told_as_the_executor_tells_it(mistake: Mistake) 
 
 
 def test_what_an_unchecked_launch_has_written_is_written() -> None:
-    module = cpp("""
-    __global__ void fill(float* a) { a[threadIdx.x] = 1; }
+    module = cpp("""__global__ void fill(float* a) { a[threadIdx.x] = 1; }
     __global__ void take(const float* a, float* b) { if (a[threadIdx.x] > 0) b[threadIdx.x] = 2; }
     """)
     a, b = (simt.cuda.device_array(32, np.float32) for _ in range(2))
@@ -149,8 +148,7 @@ def test_functions_are_called_by_their_addresses() -> None:
 
 
 def test_lanes_that_wait_for_each_other_go_on_in_turns() -> None:
-    source = """
-    __global__ void lock(int* mutex, int* total) {
+    module = cpp("""__global__ void lock(int* mutex, int* total) {
         while (atomicCAS(mutex, 0, 1)) {}
         __threadfence();
         *(volatile int*)total += 1;
@@ -161,14 +159,23 @@ def test_lanes_that_wait_for_each_other_go_on_in_turns() -> None:
         if (threadIdx.x == 0) while (!*flag) {}
         if (threadIdx.x == 40) { *flag = 1; }
         out[threadIdx.x] = threadIdx.x;
-    }"""
-    module = cpp(source)
+    }
+    __global__ void ring(int* come, int* out) {
+        for (int at = blockIdx.x; at < 9; at += gridDim.x, __syncthreads())
+            if (threadIdx.x == 5) {
+                while (!atomicAdd(&come[at], 0)) {}
+                come[at + 1] = out[at] = come[at] + at;
+            }
+    }""")
     mutex, total = np.zeros(1, np.int32), np.zeros(1, np.int32)
     assert "left" not in unchecked(module["lock"], (3, 64), mutex, total)
     assert total[0] == 192
     out = np.zeros(64, np.int32)
     assert "left" not in unchecked(module["wait"], (1, 64), np.zeros(1, np.int32), out)
     assert out.tolist() == list(range(64))
+    come, out = np.eye(1, 10, dtype=np.int32)[0], np.zeros(9, np.int32)
+    assert "left" not in unchecked(module["ring"], (4, 40), come, out)  # they wait in a ring
+    assert out.tolist() == [1 + k * (k + 1) // 2 for k in range(9)]
 
 
 TOGETHER = """
@@ -241,17 +248,14 @@ def test_blocks_on_several_cores_count_together() -> None:
 
 
 def test_pairs_of_halves_are_compared() -> None:
-    source = """
-    #include <cuda_fp16.h>
+    source = """#include <cuda_fp16.h>
     #include <cuda_bf16.h>
     __global__ void compare(const __half2* a, const __half2* b, __half2* flags, unsigned* masks,
                             const __nv_bfloat16* c, const __nv_bfloat16* d, int* less) {
         int i = threadIdx.x;
         flags[i] = __hgt2(a[i], b[i]);
         masks[i] = __hleu2_mask(a[i], b[i]);
-        less[i] = c[i] < d[i];
-    }
-    """
+        less[i] = c[i] < d[i]; }"""
     rng = np.random.default_rng(4)
     a, b = rng.integers(-2, 3, (2, 64)).astype(np.float16)
     a[::7] = np.nan
@@ -280,18 +284,15 @@ def test_after_a_mistake_memory_is_as_the_executor_leaves_it() -> None:
 
 @pytest.mark.filterwarnings("default::simt.SimtWarning")
 def test_a_launch_with_other_arguments_is_told_of_again() -> None:
-    kernel = cpp("""
-    __global__ void early(int* a, int n, int m) {
+    kernel = cpp("""__global__ void early(int* a, int n, int m) {
         int i = threadIdx.x;
         if (i >= n) return;
         __syncthreads();
         a[i] = i;
         if (i >= m) return;
         __syncthreads();
-        a[i] += 1;
-    }
-    """)["early"]
+        a[i] += 1; }""")["early"]
     a = np.zeros(64, np.int32)
-    for n, line in ((64, 8), (30, 5)):
+    for n, line in ((64, 7), (30, 4)):
         with pytest.warns(simt.SimtWarning, match=f"^line {line}: "):
             unchecked(kernel, (1, 64), a, n, 30)
