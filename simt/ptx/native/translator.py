@@ -94,7 +94,7 @@ class Translator(Arithmetic):
     def _commutes(self, i: Instruction) -> bool:
         """Whether the order of an atomic operation among others does not matter."""
         heard = i.op[0] == "atom" and i.operands[0] in self.known.used
-        return not heard and i.op[-1] not in FLOATS and self._operator(i) in RMW
+        return not heard and "f" not in i.op[-1] and self._operator(i) in RMW
 
     def _operator(self, i: Instruction) -> str:
         return next(word for word in i.op[::-1] if word in ATOMICS)
@@ -354,7 +354,7 @@ class Translator(Arithmetic):
         target, *rest = i.operands if i.op[0] == "atom" else ("_", *i.operands)
         kind, name = i.op[-1], self._operator(i)
         floats = kind in FLOATS
-        if "async" in i.op or "<" in "".join(rest) or kind.startswith(("f16", "bf16")) or (
+        if "async" in i.op or "<" in "".join(rest) or kind.startswith("bf16") or (
             floats and name not in ("add", "exch")
         ):  # fmt: skip
             raise NotNative(i.name)

@@ -39,8 +39,7 @@ def test_a_classic_leaves_the_same_bits(name: str) -> None:
     kernel, other = (cpp(classic.source)[name] for _ in range(2))
     if classic.cooperative:
         kernel, other = kernel.cooperative, other.cooperative
-    native = unchecked(kernel, classic.launch, *left)
-    assert "left" not in native, native
+    assert "left" not in unchecked(kernel, classic.launch, *left)
     if name in ANY_ORDER:
         result = classic.result(*classic.arguments())
         np.testing.assert_allclose(left[-1], result, rtol=classic.rtol, atol=classic.rtol)
@@ -94,14 +93,13 @@ __global__ void k(const float* a, int rounds) {
 
 @pytest.mark.parametrize("rounds", [2, 400])  # of the second, more than the buffer holds
 def test_threads_print_what_they_print_on_the_executor(rounds: int, capsys: Any) -> None:
-    a, said = np.linspace(-3, 3, 90, dtype=np.float32), []
+    a = np.linspace(-3, 3, 90, dtype=np.float32)
     native = unchecked(cpp(PRINTS)["k"], (2, 45), a, rounds)
     assert ("left" in native) == (rounds > 2), native
-    said.append(capsys.readouterr().out)
+    said = capsys.readouterr().out
     cpp(PRINTS)["k"][2, 45](a, rounds)
-    said.append(capsys.readouterr().out)
-    assert said[0] == said[1]
-    assert said[0].count("\n") == 90 * rounds + 13
+    assert capsys.readouterr().out == said
+    assert said.count("\n") == 90 * rounds + 13
 
 
 def test_threads_choose_what_they_print(capsys: Any) -> None:
@@ -150,9 +148,7 @@ def test_functions_are_called_by_their_addresses() -> None:
 def test_lanes_that_wait_for_each_other_go_on_in_turns() -> None:
     module = cpp("""__global__ void lock(int* mutex, int* total) {
         while (atomicCAS(mutex, 0, 1)) {}
-        __threadfence();
-        *(volatile int*)total += 1;
-        __threadfence();
+        __threadfence(); *(volatile int*)total += 1; __threadfence();
         atomicExch(mutex, 0);
     }
     __global__ void wait(volatile int* flag, int* out) {
@@ -200,8 +196,7 @@ def test_blocks_of_a_grid_wait_for_each_other() -> None:
     kernel = cpp(TOGETHER)["k"].cooperative
     a = np.random.default_rng(1).integers(-99, 99, 200).astype(np.int32)
     sums, out = np.zeros(5, np.int32), np.zeros(200, np.int32)
-    native = unchecked(kernel, (5, 40), a, sums, out)
-    assert "left" not in native, native
+    assert "left" not in unchecked(kernel, (5, 40), a, sums, out)
     mine, total = a.reshape(5, 40), np.zeros(5, np.int32)
     for k in range(3):
         said = mine + np.int32(k)
@@ -240,8 +235,7 @@ def test_blocks_on_several_cores_count_together() -> None:
         atomicAdd(&bins[a[i]], 1); atomicMax(most, i ^ 0x155); }""")["k"]
     a = np.random.default_rng(2).integers(0, 8, 1 << 18).astype(np.uint8)
     bins, most = np.zeros(8, np.int32), np.zeros(1, np.int32)
-    native = unchecked(kernel, (1 << 10, 256), a, bins, most)
-    (code,) = native.values()
+    (code,) = unchecked(kernel, (1 << 10, 256), a, bins, most).values()
     assert not code.kernel.in_order
     assert bins.tolist() == np.bincount(a).tolist()
     assert most[0] == int((np.arange(1 << 18) ^ 0x155).max())
@@ -255,20 +249,26 @@ def test_pairs_of_halves_are_compared() -> None:
         int i = threadIdx.x;
         flags[i] = __hgt2(a[i], b[i]);
         masks[i] = __hleu2_mask(a[i], b[i]);
-        less[i] = c[i] < d[i]; }"""
+        less[i] = c[i] < d[i]; }
+    __global__ void add(__half2* sums, const __half2* a) {
+        int i = threadIdx.x;
+        atomicAdd(&sums[i & 1], a[i]);
+        sums[i + 2] = atomicAdd(&sums[34], __float2half2_rn(0.5f)); }"""
     rng = np.random.default_rng(4)
     a, b = rng.integers(-2, 3, (2, 64)).astype(np.float16)
     a[::7] = np.nan
     c, d = (x.astype(np.float32).view(np.uint16)[1::2].copy() for x in (a, b))
     flags, masks, less = np.zeros(64, np.float16), np.zeros(32, np.uint32), np.zeros(64, np.int32)
-    native = unchecked(
-        cpp(source)["compare"], (1, 32), a.view(np.uint32), b.view(np.uint32),
-        flags.view(np.uint32), masks, c, d, less,
-    )  # fmt: skip
-    assert "left" not in native, native
+    args = [v.view(np.uint32) for v in (a, b, flags)]
+    assert "left" not in unchecked(cpp(source)["compare"], (1, 32), *args, masks, c, d, less)
     assert (flags == (a > b)).all()
     assert (masks.view(np.uint16) == np.where(a > b, 0, 0xFFFF)).all()
     assert (less[:32] == (a < b)[:32]).all()
+    kernel, (sums, same) = cpp(source)["add"], np.zeros((2, 70), np.float16)
+    assert "left" not in unchecked(kernel, (1, 32), sums.view(np.uint32), args[1])
+    kernel[1, 32](same.view(np.uint32), args[1])
+    assert (sums == [*b.reshape(16, 4).sum(0), *np.repeat(np.arange(33) / 2, 2)]).all()
+    assert (sums == same).all()
 
 
 def test_after_a_mistake_memory_is_as_the_executor_leaves_it() -> None:
