@@ -383,4 +383,5 @@ def _word(dtype: np.dtype[Any], count: int) -> np.dtype[Any]:
 UPDATES: dict[str, Any] = {
     "add": np.add, "min": np.fmin, "max": np.fmax, "and": np.bitwise_and, "or": np.bitwise_or,
     "xor": np.bitwise_xor, "exch": exchanged, "inc": increased, "dec": decreased, "cas": swapped,
+    "add2": lambda old, more: (old.view("f2") + more.view("f2")).view(old.dtype),  # of two halves
 }  # fmt: skip

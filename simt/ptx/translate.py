@@ -616,8 +616,8 @@ class _Translator(TensorCores, MbarrierInstructions):
 
     def _atomic(self, i: Instruction, target: str, rest: tuple[str, ...]) -> None:
         kind = i.op[-1]
-        name = next(word for word in i.op[::-1] if word in ATOMICS)
-        if "noftz" in i.op and kind not in ("f16",):
+        name = next(word for word in i.op[::-1] if word in ATOMICS) + "2" * (kind == "f16x2")
+        if "noftz" in i.op and kind not in ("f16", "f16x2"):
             raise not_covered(str(i), i.line)
         address, offset = self.address(rest[0])
         values = ", ".join(self.read(o, kind) for o in rest[1:])

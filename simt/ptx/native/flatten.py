@@ -201,15 +201,15 @@ class _Copies:
             flat.labels[f"end{mark}"] = len(flat.code)
 
     def _pass(self, i: Instruction, mark: str, handed: dict[str, str]) -> None:
-        """A parameter that is read or set: of a call a register, of the kernel as it is."""
+        """A parameter that is read or set: of a call a register, else as it is."""
         load = i.op[0] == "ld"
         match = re.fullmatch(r"\[?([\w$]+)(?:\+(\d+))?\]?", i.operands[0 if not load else 1])
+        if load and (match is None or (not mark and match[1] in self._own)):
+            self._flat.code.append(i)
+            return
         if match is None:
             raise NotNative(f"the address of {i}")
         name, start = match[1], int(match[2] or 0)
-        if load and not mark and name in self._own:
-            self._flat.code.append(i)
-            return
         place, kind = handed.get(name, name + mark), i.op[-1]
         for k, register in enumerate(names(i.operands[0 if load else 1])):
             at = f"{place}$${start + k * bits_of(kind) // 8}$${bits_of(kind)}"

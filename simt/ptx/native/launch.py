@@ -64,11 +64,8 @@ def launch_native(
                 break
         if common.fixed:
             return None
-    except NotNative as reason:
-        _leave(program, str(reason))
-        return None
-    except RuntimeError as error:  # of LLVM's: what it cannot do, the executor can
-        _leave(program, " ".join(str(error).split())[:MAX_REASON])
+    except (NotNative, RuntimeError) as reason:  # or LLVM's: what it cannot do, the executor can
+        _leave(program, " ".join(str(reason).split())[:MAX_REASON])
         return None
     untyped: Any = program  # the machine takes both kinds
     executor = executor or partial(
@@ -90,6 +87,10 @@ def launch_native(
         status = FAULTS["trap"]
     if status:
         _put_back(saved)
+        if status == FAULTS["waits"] and not code.kernel.together:  # maybe for a later block
+            native.clear()
+            native["together"] = True
+            return launch_native(program, grid, block, values, dynamic, executor)
         if status == FAULTS["trap"]:
             _leave(
                 program, "its threads allocate, launch, recurse, print much or own text, or trap"

@@ -3,7 +3,7 @@
 Where no thread waits for another, a block is a loop over its threads. Else the threads of a warp
 run to their next points one after the other. An operation of the warp takes place when all lanes
 that its mask names have come to it, a barrier when all threads of the block have. The blocks of a
-cooperative launch all have begun before one goes on for the second time.
+cooperative launch, or that wait for later ones, all begin before one goes on a second time.
 """
 
 from simt.ptx.memory import LOCAL_BITS, POISON

@@ -68,7 +68,7 @@ class Translator(TensorCores, Mbarriers):
         self.known = Registers(self.flat, symbols)
         self.points = [k for k, i in enumerate(self.flat.code) if is_point(i)]
         self.kinds = [_kind_of_point(self.flat.code[k]) for k in self.points]
-        self.together = program.cooperative  # all blocks at once
+        self.together = program.cooperative or "together" in program.native  # all blocks at once
         self.warps = self.together or bool({WARP, TURN} & {*self.kinds})
         self.slots: list[Root] = []  # pointers of which is known what they lead to
         self.written: set[Root] = set()
@@ -96,7 +96,7 @@ class Translator(TensorCores, Mbarriers):
     def _commutes(self, i: Instruction) -> bool:
         """Whether the order of an atomic operation among others does not matter."""
         heard = i.op[0] == "atom" and i.operands[0] in self.known.used
-        return not heard and i.op[-1] not in FLOATS and self._operator(i) in RMW
+        return not heard and "f" not in i.op[-1] and self._operator(i) in RMW
 
     def _operator(self, i: Instruction) -> str:
         return next(word for word in i.op[::-1] if word in ATOMICS)
@@ -367,7 +367,7 @@ class Translator(TensorCores, Mbarriers):
         target, *rest = i.operands if i.op[0] == "atom" else ("_", *i.operands)
         kind, name = i.op[-1], self._operator(i)
         floats = kind in FLOATS
-        if "async" in i.op or "<" in "".join(rest) or kind.startswith(("f16", "bf16")) or (
+        if "async" in i.op or "<" in "".join(rest) or kind.startswith("bf16") or (
             floats and name not in ("add", "exch")
         ):  # fmt: skip
             raise NotNative(i.name)

@@ -41,8 +41,7 @@ def test_a_classic_leaves_the_same_bits(name: str) -> None:
     kernel, other = (cpp(classic.source)[name] for _ in range(2))
     if classic.cooperative:
         kernel, other = kernel.cooperative, other.cooperative
-    native = unchecked(kernel, classic.launch, *left)
-    assert "left" not in native, native
+    assert "left" not in unchecked(kernel, classic.launch, *left)
     if name in ANY_ORDER:
         result = classic.result(*classic.arguments())
         np.testing.assert_allclose(left[-1], result, rtol=classic.rtol, atol=classic.rtol)
@@ -72,8 +71,7 @@ def test_what_stops_a_launch_is_told_as_the_executor_tells_it(mistake: Mistake) 
 
 
 def test_what_an_unchecked_launch_has_written_is_written() -> None:
-    module = cpp("""
-    __global__ void fill(float* a) { a[threadIdx.x] = 1; }
+    module = cpp("""__global__ void fill(float* a) { a[threadIdx.x] = 1; }
     __global__ void take(const float* a, float* b) { if (a[threadIdx.x] > 0) b[threadIdx.x] = 2; }
     """)
     a, b = (simt.cuda.device_array(32, np.float32) for _ in range(2))
@@ -97,14 +95,13 @@ __global__ void k(const float* a, int rounds) {
 
 @pytest.mark.parametrize("rounds", [2, 400])  # of the second, more than the buffer holds
 def test_threads_print_what_they_print_on_the_executor(rounds: int, capsys: Any) -> None:
-    a, said = np.linspace(-3, 3, 90, dtype=np.float32), []
+    a = np.linspace(-3, 3, 90, dtype=np.float32)
     native = unchecked(cpp(PRINTS)["k"], (2, 45), a, rounds)
     assert ("left" in native) == (rounds > 2), native
-    said.append(capsys.readouterr().out)
+    said = capsys.readouterr().out
     cpp(PRINTS)["k"][2, 45](a, rounds)
-    said.append(capsys.readouterr().out)
-    assert said[0] == said[1]
-    assert said[0].count("\n") == 90 * rounds + 13
+    assert capsys.readouterr().out == said
+    assert said.count("\n") == 90 * rounds + 13
 
 
 def test_threads_choose_what_they_print(capsys: Any) -> None:
@@ -165,26 +162,32 @@ def test_functions_are_called_by_their_addresses() -> None:
 
 
 def test_lanes_that_wait_for_each_other_go_on_in_turns() -> None:
-    source = """
-    __global__ void lock(int* mutex, int* total) {
+    module = cpp("""__global__ void lock(int* mutex, int* total) {
         while (atomicCAS(mutex, 0, 1)) {}
-        __threadfence();
-        *(volatile int*)total += 1;
-        __threadfence();
+        __threadfence(); *(volatile int*)total += 1; __threadfence();
         atomicExch(mutex, 0);
     }
     __global__ void wait(volatile int* flag, int* out) {
         if (threadIdx.x == 0) while (!*flag) {}
         if (threadIdx.x == 40) { *flag = 1; }
         out[threadIdx.x] = threadIdx.x;
-    }"""
-    module = cpp(source)
+    }
+    __global__ void ring(int* come, int* out) {
+        for (int at = blockIdx.x; at < 9; at += gridDim.x, __syncthreads())
+            if (threadIdx.x == 5) {
+                while (!atomicAdd(&come[at], 0)) {}
+                come[at + 1] = out[at] = come[at] + at;
+            }
+    }""")
     mutex, total = np.zeros(1, np.int32), np.zeros(1, np.int32)
     assert "left" not in unchecked(module["lock"], (3, 64), mutex, total)
     assert total[0] == 192
     out = np.zeros(64, np.int32)
     assert "left" not in unchecked(module["wait"], (1, 64), np.zeros(1, np.int32), out)
     assert out.tolist() == list(range(64))
+    come, out = np.eye(1, 10, dtype=np.int32)[0], np.zeros(9, np.int32)
+    assert "left" not in unchecked(module["ring"], (4, 40), come, out)  # they wait in a ring
+    assert out.tolist() == [1 + k * (k + 1) // 2 for k in range(9)]
 
 
 TOGETHER = """
@@ -209,8 +212,7 @@ def test_blocks_of_a_grid_wait_for_each_other() -> None:
     kernel = cpp(TOGETHER)["k"].cooperative
     a = np.random.default_rng(1).integers(-99, 99, 200).astype(np.int32)
     sums, out = np.zeros(5, np.int32), np.zeros(200, np.int32)
-    native = unchecked(kernel, (5, 40), a, sums, out)
-    assert "left" not in native, native
+    assert "left" not in unchecked(kernel, (5, 40), a, sums, out)
     mine, total = a.reshape(5, 40), np.zeros(5, np.int32)
     for k in range(3):
         said = mine + np.int32(k)
@@ -230,14 +232,17 @@ def test_an_endless_loop_is_the_executors_to_tell(monkeypatch: Any) -> None:
 
 
 @pytest.mark.parametrize("offset", [0, 1])
-def test_pointers_into_the_middle_of_an_array(offset: int) -> None:
-    kernel = cpp("""__global__ void k(const float* x, float* y, int n) {
-        int i = threadIdx.x; if (i < n) y[i] = 2 * x[i]; }""")["k"]
-    x, y = simt.cuda.to_device(np.arange(33, dtype=np.float32)), simt.cuda.device_array(33, "f4")
-    assert "left" not in unchecked(kernel, (1, 32), x[offset:], y[offset:], 32)
-    assert y.copy_to_host()[offset : offset + 32].tolist() == [
-        2.0 * v for v in range(offset, offset + 32)
-    ]
+def test_pointers_into_the_middle_of_an_array_and_of_a_parameter(offset: int) -> None:
+    kernel = cpp("""struct Factors { float of[65]; };
+    __global__ void k(Factors by, const float* x, float* y) {
+        int i = threadIdx.x; y[i] = by.of[i] * x[i]; }""")["k"]
+    by = np.arange(3, 68, dtype=np.float32)
+    x, y = simt.cuda.to_device(np.arange(67, dtype=np.float32)), simt.cuda.device_array(67, "f4")
+    args = by.view([("of", np.float32, 65)])[0], x[offset:], y[offset:]
+    assert "left" not in unchecked(kernel, (1, 65), *args)
+    assert (y.copy_to_host()[offset:][:65] == by * np.arange(67)[offset:][:65]).all()
+    with pytest.raises(simt.errors.KernelError, match=r"by\[65\], out of bounds"):
+        unchecked(kernel, (1, 66), *args)
 
 
 def test_blocks_on_several_cores_count_together() -> None:
@@ -246,8 +251,7 @@ def test_blocks_on_several_cores_count_together() -> None:
         atomicAdd(&bins[a[i]], 1); atomicMax(most, i ^ 0x155); }""")["k"]
     a = np.random.default_rng(2).integers(0, 8, 1 << 18).astype(np.uint8)
     bins, most = np.zeros(8, np.int32), np.zeros(1, np.int32)
-    native = unchecked(kernel, (1 << 10, 256), a, bins, most)
-    (code,) = native.values()
+    (code,) = unchecked(kernel, (1 << 10, 256), a, bins, most).values()
     assert not code.kernel.in_order
     assert bins.tolist() == np.bincount(a).tolist()
     assert most[0] == int((np.arange(1 << 18) ^ 0x155).max())
@@ -286,13 +290,39 @@ def test_threads_that_wait_keep_what_they_have_changed() -> None:
         assert (mine == its).all(), k
 
 
+def test_pairs_of_halves_are_compared() -> None:
+    source = """#include <cuda_fp16.h>
+    #include <cuda_bf16.h>
+    __global__ void compare(const __half2* a, const __half2* b, __half2* flags, unsigned* masks,
+                            const __nv_bfloat16* c, const __nv_bfloat16* d, int* less) {
+        int i = threadIdx.x;
+        flags[i] = __hgt2(a[i], b[i]);
+        masks[i] = __hleu2_mask(a[i], b[i]);
+        less[i] = c[i] < d[i]; }
+    __global__ void add(__half2* sums, const __half2* a) {
+        int i = threadIdx.x;
+        atomicAdd(&sums[i & 1], a[i]);
+        sums[i + 2] = atomicAdd(&sums[34], __float2half2_rn(0.5f)); }"""
+    rng = np.random.default_rng(4)
+    a, b = rng.integers(-2, 3, (2, 64)).astype(np.float16)
+    a[::7] = np.nan
+    c, d = (x.astype(np.float32).view(np.uint16)[1::2].copy() for x in (a, b))
+    flags, masks, less = np.zeros(64, np.float16), np.zeros(32, np.uint32), np.zeros(64, np.int32)
+    args = [v.view(np.uint32) for v in (a, b, flags)]
+    assert "left" not in unchecked(cpp(source)["compare"], (1, 32), *args, masks, c, d, less)
+    assert (flags == (a > b)).all()
+    assert (masks.view(np.uint16) == np.where(a > b, 0, 0xFFFF)).all()
+    assert (less[:32] == (a < b)[:32]).all()
+    kernel, (sums, same) = cpp(source)["add"], np.zeros((2, 70), np.float16)
+    assert "left" not in unchecked(kernel, (1, 32), sums.view(np.uint32), args[1])
+    kernel[1, 32](same.view(np.uint32), args[1])
+    assert (sums == [*b.reshape(16, 4).sum(0), *np.repeat(np.arange(33) / 2, 2)]).all()
+    assert (sums == same).all()
+
+
 def test_after_a_mistake_memory_is_as_the_executor_leaves_it() -> None:
-    kernel = cpp("""
-    __global__ void put(int* a, int n) {
-        a[threadIdx.x] = 7;
-        if (threadIdx.x == 33) a[n] = 1;
-    }
-    """)["put"]
+    kernel = cpp("""__global__ void put(int* a, int n) {
+        a[threadIdx.x] = 7; if (threadIdx.x == 33) a[n] = 1; }""")["put"]
     native, checked = np.zeros((2, 64), np.int32)
     with pytest.raises(simt.errors.KernelError, match=r"a\[64\], out of bounds"):
         unchecked(kernel, (1, 64), native, 64)
@@ -303,18 +333,15 @@ def test_after_a_mistake_memory_is_as_the_executor_leaves_it() -> None:
 
 @pytest.mark.filterwarnings("default::simt.SimtWarning")
 def test_a_launch_with_other_arguments_is_told_of_again() -> None:
-    kernel = cpp("""
-    __global__ void early(int* a, int n, int m) {
+    kernel = cpp("""__global__ void early(int* a, int n, int m) {
         int i = threadIdx.x;
         if (i >= n) return;
         __syncthreads();
         a[i] = i;
         if (i >= m) return;
         __syncthreads();
-        a[i] += 1;
-    }
-    """)["early"]
+        a[i] += 1; }""")["early"]
     a = np.zeros(64, np.int32)
-    for n, line in ((64, 8), (30, 5)):
+    for n, line in ((64, 7), (30, 4)):
         with pytest.warns(simt.SimtWarning, match=f"^line {line}: "):
             unchecked(kernel, (1, 64), a, n, 30)
