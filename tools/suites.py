@@ -49,6 +49,7 @@ LOCKSTEP = (True, "right only where a warp runs in lockstep, before Volta")
 HELD |= {f"warpsync/{n}": LOCKSTEP for n in ("2d", "intragroup_scan", "scan_warp", "shuffle")}
 # of Indigo3, whatever bugs these are labeled with
 HELD |= {
+    "(CC|SSSP(?!.*Warp)).*Data_Pull.*_Persist.*(Warp|Block).*": (True, "no barrier between turns"),
     "PR_CUDA_Pull.*BlockAdd": (True, "a block's sum is read with no barrier after its atomics"),
     "PR_CUDA_Pull.*_NonDeterm.*": (True, "plain reads of scores that other threads set meanwhile"),
     "PR_CUDA_Push.*(Warp|Block)_.*": (True, "all threads of a warp or block read and set a score"),

@@ -79,7 +79,8 @@ class CppModule:
         return self._kernels[name]
 
     def _kernel(self, name: str) -> CppKernel:
-        plain, _, types = name.partition("<")
+        qualified, _, types = name.partition("<")
+        plain = qualified.rpartition("::")[2]
         signature = self.signatures.get(plain)
         if types:
             ptx, lowered = compile_to_ptx(self.source, self.options, [name])
@@ -92,14 +93,15 @@ class CppModule:
                 if not symbol.startswith("$"):
                     memory.allocations[symbol] = self._memory.allocations.setdefault(symbol, new)
             return CppKernel(self, module, function, name, signature, memory)
+        mangled = "".join(f"{len(part)}{part}" for part in qualified.split("::"))
         for function in self._module.kernels:
-            template = function.name.partition(plain)[2].startswith("I")
-            if short_name(function.name) == plain and not template:
+            own = mangled in function.name or plain == qualified
+            if own and short_name(function.name) == plain and mangled + "I" not in function.name:
                 return CppKernel(self, self._module, function, plain, signature, self._memory)
         if signature is not None and signature.template:
             example = ", ".join("float" for _ in signature.template)
             raise BadInput(
-                f"{plain} is a template: say for which types, module['{plain}<{example}>']"
+                f"{plain} is a template: say for which types, module['{qualified}<{example}>']"
             )
         kernels = ", ".join(self.signatures) or "none: is there a __global__ function?"
         raise BadInput(f"there is no kernel {name!r} in this source, it has {kernels}")

@@ -148,8 +148,8 @@ def demangled_types(function: str) -> list[Parameter]:
 def short_name(symbol: str) -> str:
     """The C++ name at the end of a mangled one: `_ZZ4tilePfE1s` is `s`.
 
-    >>> short_name("_ZZ6matmulPKfS0_PfiE4tile"), short_name("_Z5saxpyifPKfPf"), short_name("axpy")
-    ('tile', 'saxpy', 'axpy')
+    >>> short_name("_ZZ6matmulPKfS0_PfiE4tile"), short_name("_ZN5saxpy4axpyEi"), short_name("axpy")
+    ('tile', 'axpy', 'axpy')
     >>> short_name("_ZZ3sumPN4cuda6atomicIiL5scopeE0EEEiE4part_0")
     'part'
     """
@@ -157,5 +157,8 @@ def short_name(symbol: str) -> str:
         size = int(nested[1])
         if size and re.fullmatch(r"(_\d+|__\d+_)?", nested[2][size:]):  # the last of all names
             return nested[2][:size]
-    match = re.match(r"_ZN?(?:\d+_GLOBAL__N__\w+?)?(\d+)(\w+)", symbol)
-    return match[2][: int(match[1])] if match else symbol
+    name, rest = symbol, re.sub("^_ZN?", "", symbol)
+    while (part := re.match(r"L?(\d+)", rest)) and (name == symbol or symbol.startswith("_ZN")):
+        end = part.end() + int(part[1])
+        name, rest = rest[part.end() : end], rest[end:]
+    return name

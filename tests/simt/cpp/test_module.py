@@ -11,15 +11,15 @@ from simt import cuda
 from simt.core.findings import SimtWarning
 from simt.cpp import CppModule, cpp
 from simt.cpp.compiler import compile_to_ptx
-from simt.cpp.signature import find_kernels
 from simt.errors import BadInput, BadLaunch, KernelError
 from simt.host.device_array import device_copy
 
 pytestmark = pytest.mark.usefixtures("_nvrtc")
 
-SOURCE = r"""
+SOURCE = r"""  // __global__ void no() {}
+#define NO "__global__ void no() {}" /* __global__ void no() {} */
 __constant__ float weights[3];
-__device__ int counter;
+namespace state { __device__ int counter; } using state::counter;
 
 struct Pair { float a; int b; };
 
@@ -243,15 +243,15 @@ def test_options_reach_the_compiler() -> None:
     assert ".target sm_90" in compile_to_ptx("", ["--gpu-architecture=compute_90"])[0]
 
 
-def test_what_a_plain_launch_finds_is_a_warning_with_its_line() -> None:
-    kernel = cpp("__global__ void f(int* x) {\n    x[0] = threadIdx.x;\n}")["f"]
+@pytest.mark.parametrize(
+    ("before", "name"),
+    [("", "f"), ("namespace a { ", "f"), ("namespace a { template <class> ", "a::f<int>"),
+     ("namespace b { __global__ void f(int*) {} } namespace a { ", "a::f")],
+)  # fmt: skip
+def test_what_a_plain_launch_finds_is_a_warning_with_its_line(before: str, name: str) -> None:
+    text = "__global__ void f(int* x) {\n    x[0] = threadIdx.x;\n}" + "}" * ("a {" in before)
     with pytest.warns(SimtWarning, match=r"^line 2: race on x\[0\]"):
-        kernel[1, 64](np.zeros(1, np.int32))
-
-
-def test_a_kernel_in_a_comment_or_a_text_is_none() -> None:
-    hidden = '// __global__ void no() {}\n/* __global__ void no2() {} */ char c[] = "__global__";'
-    assert find_kernels(hidden) == {}
+        cpp(before + text)[name][1, 64](np.zeros(1, np.int32))
 
 
 def test_a_launch_on_a_stream_waits_its_turn() -> None:
