@@ -223,10 +223,8 @@ class CopyCalls(State):
             if to_map is not None and of_map is not None and to_map.grain == of_map.grain == 1:
                 to_map.done[to : to + size] = of_map.done[of : of + size]
 
-        pinned = [piece.kind == "pinned" for piece in (into, origin)]
-        kind = {(False, True): "copy-in", (True, False): "copy-out"}.get(
-            (pinned[0], pinned[1]), "copy-on-device"
-        )
+        pinned = into.kind == "pinned", origin.kind == "pinned"
+        kind = {(False, True): "copy-in", (True, False): "copy-out"}.get(pinned, "copy-on-device")
         waits = (all(pinned) and asynchronous < 2) or (
             not asynchronous and (into.shared or origin.shared)
         )
