@@ -14,13 +14,11 @@ from simt.programs.cuda.graphs import REQUEST
 from simt.programs.cuda.runtime import Runtime
 
 ANSWER = struct.Struct("<i4xQQQQQ")
-MOST_AT_ONCE = 1 << 30  # bytes
 REGION, WRITE = struct.Struct("<QQQ"), struct.Struct("<QQ")
 
 
 def serve(
-    program: Path, arguments: list[str], runtime: Runtime, *, captured: bool,
-    libraries: Path | None = None,
+    program: Path, arguments: list[str], runtime: Runtime, *, captured: bool, libraries: Path,
 ) -> int:  # fmt: skip
     """Runs a program to its end and gives its exit status, as a shell has it.
 
@@ -35,12 +33,11 @@ def serve(
     sys.stdout.flush()
     pipe = subprocess.PIPE if captured else None
     environment = dict(os.environ)
-    if libraries is not None:
-        others = environment.get("LD_LIBRARY_PATH")
-        environment["LD_LIBRARY_PATH"] = f"{libraries}:{others}" if others else str(libraries)
-        loaded = environment.get("LD_PRELOAD")  # before NVRTC, of which it changes some functions
-        first = str(libraries / "libcudart.so")
-        environment["LD_PRELOAD"] = f"{first}:{loaded}" if loaded else first
+    others = environment.get("LD_LIBRARY_PATH")
+    environment["LD_LIBRARY_PATH"] = f"{libraries}:{others}" if others else str(libraries)
+    loaded = environment.get("LD_PRELOAD")  # before NVRTC, of which it changes some functions
+    first = str(libraries / "libcudart.so")
+    environment["LD_PRELOAD"] = f"{first}:{loaded}" if loaded else first
     process = subprocess.Popen(
         [str(program), *arguments], pass_fds=[theirs.fileno()], stdout=pipe, stderr=pipe,
         stdin=subprocess.DEVNULL if captured else None,
@@ -86,7 +83,7 @@ def _forward(stream: IO[bytes], out: IO[str]) -> bool:
 def _read(channel: socket.socket, size: int) -> bytes:
     """So many bytes; fewer if the program has ended."""
     parts: list[bytes] = []
-    while size and (part := channel.recv(min(size, MOST_AT_ONCE), socket.MSG_WAITALL)):
+    while size and (part := channel.recv(min(size, 1 << 30), socket.MSG_WAITALL)):
         parts.append(part)
         size -= len(part)
     return b"".join(parts)

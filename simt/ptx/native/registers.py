@@ -38,9 +38,8 @@ class Registers:
     symbols: set[str]
     homes: dict[str, str] = field(default_factory=dict)  # the type as which each is kept
     anew: dict[str, Instruction] = field(default_factory=dict)  # computed where a thread begins
-    # what a thread keeps at each point, and what it takes up again there
-    stored: dict[int, list[str]] = field(default_factory=dict)
-    loaded: dict[int, list[str]] = field(default_factory=dict)
+    # what a thread stores at each point, and what it loads there
+    saved: dict[int, list[list[str]]] = field(default_factory=dict)
     roots: dict[str, set[Root]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -113,10 +112,8 @@ class Registers:
             return
         kept = [n for n in self.homes if n not in self.anew]
         bit = {name: 1 << k for k, name in enumerate(kept)}
-        uses, writes = (
-            [sum({bit.get(n, 0) for n in some}) for some in several]
-            for several in (self._read, self._defined)
-        )
+        uses, writes = ([sum({bit.get(n, 0) for n in some}) for some in several]
+                        for several in (self._read, self._defined))  # fmt: skip
         kills = [0 if i.guard else w for i, w in zip(code, writes, strict=True)]
         follow = [self.after(k) for k in range(len(code))]
         all_wait = {k for k in points if not code[k].guard}
@@ -145,8 +142,7 @@ class Registers:
         near = needed(all_wait)
         for at in points:
             more = uses[at] | (reduce(or_, (near[k] for k in follow[at]), 0) & ~kills[at])
-            self.stored[at] = [n for n in kept if stored[at] & bit[n]]
-            self.loaded[at] = [n for n in kept if more & bit[n]]
+            self.saved[at] = [[n for n in kept if some & bit[n]] for some in (stored[at], more)]
 
     # --- addresses
 

@@ -76,8 +76,7 @@ class Translator(Arithmetic):
             own = [(a.name, aligned(a.size)) for _, a in program.own_arrays if a.space == space]
             self.offsets[space], self.sizes[space] = _laid_out(own)
         widths = self.flat.widths  # a register lies in `state` while its thread waits
-        saved = [*{*chain(*self.known.stored.values(), *self.known.loaded.values())}]
-        saved.sort(key=lambda n: (-widths[n], n))
+        saved = sorted({*chain(*chain(*self.known.saved.values()))}, key=lambda n: (-widths[n], n))
         self.state, size = _laid_out([(n, max(widths[n] // 8, 1)) for n in saved])
         self.state_bytes = aligned(size)
         self.values: dict[str, tuple[str, str]] = {}  # registers that are computed anew
@@ -618,7 +617,7 @@ class Translator(Arithmetic):
 
     def _move(self, at: int, *, keep: bool) -> None:
         """Registers of a thread that waits to where those of all threads are, and back."""
-        for name in (self.known.stored if keep else self.known.loaded)[at]:
+        for name in self.known.saved[at][not keep]:
             kind, size = LLVM[self.known.homes[name]], max(self.flat.widths[name], 8)
             row = self.at("%F.state", self.state[name] * self.threads, "i8")
             kept = self.op(f"getelementptr i{size}, ptr {row}, i32 %thread")
