@@ -176,10 +176,9 @@ def directed_float64(name: str, mode: str, *operands: Array) -> Array:
 
 def beyond(name: str, near: float, *operands: float) -> int:
     """Whether the exact result lies above (1) or below (-1) a float64, or is that one."""
-    if math.isnan(near) or (name in ("div", "rcp") and operands[-1] == 0):
-        return 0
-    if math.isinf(near):
-        return -1 if near > 0 else 1
+    if not math.isfinite(near):
+        same = math.isnan(near) or (name in ("div", "rcp") and operands[-1] == 0)
+        return 0 if same else -int(math.copysign(1, near))
     n, (a, *rest) = Fraction(near), map(Fraction, operands)
     if name == "sqrt":
         difference = a - n * n

@@ -49,13 +49,11 @@ class CopyCalls(State):
         waits: bool = False,
     ) -> None:  # fmt: skip
         """Puts an operation on a stream."""
-        line = self.line
-        size = parts[0].size
-        accesses = [part.access for part in parts]
+        accesses, size = [part.access for part in parts], parts[0].size
+        purpose = f"the {what} of line {self.line}"
         task = self.queue.issue(
             kind, stream, action, accesses=accesses, name=accesses[0].name, size=size, waits=waits
         )
-        purpose = f"the {what} of line {line}"
         self.held.add(
             task, [Use(p.piece, p.start, p.start + p.size, p.writes, purpose) for p in parts]
         )

@@ -14,7 +14,6 @@ from simt.programs.cuda.graphs import REQUEST
 from simt.programs.cuda.runtime import Runtime
 
 ANSWER = struct.Struct("<i4xQQQQQ")
-MOST_AT_ONCE = 1 << 30  # bytes
 REGION, WRITE = struct.Struct("<QQQ"), struct.Struct("<QQ")
 
 
@@ -81,7 +80,7 @@ def _forward(stream: IO[bytes], out: IO[str]) -> bool:
 def _read(channel: socket.socket, size: int) -> bytes:
     """So many bytes; fewer if the program has ended."""
     parts: list[bytes] = []
-    while size and (part := channel.recv(min(size, MOST_AT_ONCE), socket.MSG_WAITALL)):
+    while size and (part := channel.recv(min(size, 1 << 30), socket.MSG_WAITALL)):
         parts.append(part)
         size -= len(part)
     return b"".join(parts)

@@ -307,9 +307,7 @@ class Arithmetic(Emitter):
         back = self.op(f"fpext float {near} to double")
         inexact = self._extended(self.calc("double", "x != y", x=back, y=value), False, 1, 32)
         bits, nan = self.op(f"bitcast float {near} to i32"), self.calc("float", "x != x", x=near)
-        odd = self.calc(
-            "i32", "bits if nan else bits | inexact", bits=bits, nan=nan, inexact=inexact
-        )
+        odd = self.calc("i32", "bits if nan else bits | more", bits=bits, nan=nan, more=inexact)
         return self.op(f"fptrunc float {self.op(f'bitcast i32 {odd} to float')} to half")
 
     def _of_floats(
@@ -403,14 +401,12 @@ class Arithmetic(Emitter):
         error = self.calc("double", "(p - (s - t)) + (c - t)", p=p, c=c, s=s, t=t)
         bits, size = self.op(f"bitcast double {s} to i64"), self.call("fabs", "double", s)
         known = self.calc("double", "error < 0.0 or error > 0.0", error=error)
-        known = self.calc(
-            "double", "known and size < most", known=known, size=size, most=constant(np.inf, "f64")
-        )
+        most = constant(np.inf, "f64")
+        known = self.calc("double", "known and x < most", known=known, x=size, most=most)
         up, plus = (self.calc("double", "x > 0.0", x=x) for x in (error, s))
         step = self.select(self.op(f"icmp eq i1 {up}, {plus}"), "i64", "1", "-1")
-        moved = self.calc(
-            "i64", "b + step if known and b & 1 == 0 else b", b=bits, step=step, known=known
-        )
+        odd = "b + step if known and b & 1 == 0 else b"
+        moved = self.calc("i64", odd, b=bits, step=step, known=known)
         return self.op(f"bitcast i64 {moved} to double")
 
     def _by_size(self, x: str, y: str) -> tuple[str, str]:
@@ -423,10 +419,8 @@ class Arithmetic(Emitter):
         size, up = self.call("fabs", "double", c), constant(2.0**600, "f64")
         tiny = self.op(f"fcmp olt double {size}, {constant(2.0**-900, 'f64')}")
         zero, (x, y) = self.op(f"fcmp oeq double {c}, 0.0"), self._by_size(x, y)
-        c, x, y = (
-            self.op(f"fmul double {v}, {self.select(where, 'double', up, '1.0')}")
-            for v, where in ((c, tiny), (x, tiny), (y, zero))
-        )
+        by, more = (self.select(test, "double", up, "1.0") for test in (tiny, zero))
+        c, x, y = (self.op(f"fmul double {v}, {k}") for v, k in ((c, by), (x, by), (y, more)))
         return self.call("fma", "double", self.op(f"fneg double {x}"), y, c)
 
     def rounded(self, value: str, mode: str) -> str:

@@ -105,10 +105,8 @@ class Registers:
             return
         kept = [n for n in self.homes if n not in self.anew]
         bit = {name: 1 << k for k, name in enumerate(kept)}
-        uses, writes = (
-            [sum({bit.get(n, 0) for n in some}) for some in several]
-            for several in (self._read, self._defined)
-        )
+        uses, writes = ([sum({bit.get(n, 0) for n in some}) for some in several]
+                        for several in (self._read, self._defined))  # fmt: skip
         kills = [0 if i.guard else w for i, w in zip(code, writes, strict=True)]
         follow = [self.after(k) for k in range(len(code))]
         all_wait = {k for k in points if not code[k].guard}

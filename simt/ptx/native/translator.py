@@ -213,9 +213,8 @@ class Translator(TensorCores, Mbarriers):
         root: Root = next(iter(roots)) if len(roots) == 1 else UNKNOWN
         if root[0] == "symbol" and root[1] in self.arrays:
             return self._private(space, address, root[1], size)
-        if root[0] == "symbol" and root[1] not in {
-            *self.program.memory.allocations, *self.parameters
-        }:  # fmt: skip
+        other = root[0] == "symbol" and root[1] not in self.parameters
+        if other and root[1] not in self.program.memory.allocations:
             root = UNKNOWN
         if space in ("shared", "local"):
             which = "0" if space == "shared" else "1"

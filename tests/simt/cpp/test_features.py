@@ -675,7 +675,7 @@ def test_a_parameter_can_be_indexed_by_what_is_only_known_as_it_runs() -> None:
     assert (y == expected).all()
     with simt.unchecked():
         kernel[1, 64](table[()], at, z)
-        assert (z == expected).all()
+        assert y.tolist() == z.tolist() == expected.tolist()
         assert "left" not in kernel.program.native
         at[5] = 1000
         with pytest.raises(KernelError, match=r"table.* out of bounds"):

@@ -21,8 +21,8 @@ pytest.importorskip("llvmlite")
 COUNT = 512
 WHOLE = ("s16", "u16", "s32", "u32", "s64", "u64")
 ROUNDED = [f"{name}.{mode}.{kind}" for name in ("add", "sub", "mul", "div", "rcp", "sqrt", "fma")
-           for mode in ("rn", "rm", "rp", "rz") for kind in ("f32", "f64")
-           if name != "fma" or mode == "rn" or kind == "f32"]  # fmt: skip
+           for mode in ("rn", "rm", "rp", "rz")
+           for kind in ("f32", "f64")[: 1 + (name != "fma")]]  # fmt: skip
 GROUPS = {
     "integers": [f"{name}.{kind}" for kind in WHOLE
                  for name in ("add", "sub", "mul.lo", "mul.hi", "div", "rem", "min", "max",
@@ -39,7 +39,7 @@ GROUPS = {
        "mul24.lo.s32", "mul24.hi.u32", "mad24.lo.u32", "add.sat.s32", "sub.sat.s32"],
     "floats": ROUNDED
     + [f"{name}.{kind}" for kind in ("f32", "f64")
-       for name in ("add", "sub", "mul", "neg", "abs", "copysign")]
+       for name in ("add", "sub", "mul", "fma.rn", "neg", "abs", "copysign")]
     + [f"{name}.ftz.f32" for name in ("add", "mul", "fma.rn", "sqrt.rn", "div.rn")]
     + [f"{name}.sat.f32" for name in ("add", "mul", "fma.rn")]
     + [f"{name}.approx.f32" for name in ("ex2", "lg2", "sin", "cos", "tanh", "rsqrt", "rcp")]
