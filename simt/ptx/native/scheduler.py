@@ -74,6 +74,8 @@ class Kernel(Fetches):
             functions.append(self._function(LOOPS, ends, GIVEN))
         self._blocks()
         functions.append(self._function(RUN, ends))
+        for move in self.moves.values():
+            functions.append(self._function(self.move(*move), {"fault.memory": "i1 true"}, GIVEN))
         if self.caches:
             self._find()
             functions.append(self._function(FIND, {"nowhere": "ptr null"}, GIVEN))
@@ -94,7 +96,8 @@ class Kernel(Fetches):
 
         `given` words are its parameters.
         """
-        lines = ["%point = alloca i32", "%yes = alloca i32", "%here = alloca i32"]
+        lines = ["%point = alloca i32", "%yes = alloca i32", "%here = alloca i32",
+                 "%matrix = alloca [16 x i64]"]  # fmt: skip
         for k, name in enumerate(FRAME):
             if name not in given:
                 kind = "ptr" if k >= FRAME.index("shared") else "i64"

@@ -8,7 +8,7 @@ from typing import Any
 
 from simt.ptx.native.arithmetic import Arithmetic
 from simt.ptx.native.emitter import FLOATS, LLVM, NotNative
-from simt.ptx.parse import Instruction, address_of, names
+from simt.ptx.parse import Instruction, address_of, names, space_of
 from simt.ptx.tensor_cores import BITS, Fragment, moved, multiplied, places
 
 LANES = 32
@@ -48,12 +48,13 @@ def _encoded(e: Arithmetic, kind: str, value: str, *, saturates: bool) -> str:
 def _product(
     name: str, fragments: tuple[Fragment, ...], counts: list[int], *, saturates: bool
 ) -> str:
-    """A function that multiplies; it is given where the first lane has each register."""
+    """A function that multiplies; it hears how far behind `row` the first lane's registers are."""
     e = Arithmetic()
     to, *given = fragments
     m, n, k = given[0].rows, given[1].rows, given[0].columns
     registers = [
-        [f"%{part}.{r}" for r in range(count)] for part, count in zip("dabc", counts, strict=True)
+        [e.at("%row", f"%{part}.{r}", "i8") for r in range(count)]
+        for part, count in zip("dabc", counts, strict=True)
     ]
 
     def each(f: Fragment, own: list[str], matrix: str, lane: str) -> Any:
@@ -89,8 +90,8 @@ def _product(
         for register, place in each(to, registers[0], total, lane):
             value = _encoded(e, to.kind, e.get(place, "double"), saturates=saturates)
             e.set(register, value, LLVM[to.kind])
-    parameters = ", ".join(f"ptr {r}" for own in registers for r in own)
-    head = f"define internal void @{name}({parameters}) noinline {{\nentry:"
+    given_too = (f"i64 %{p}.{r}" for p, own in zip("dabc", counts, strict=True) for r in range(own))
+    head = f"define internal void @{name}(ptr %row, {', '.join(given_too)}) noinline {{\nentry:"
     return "\n".join([head, *e.variables, *e.lines, "ret void", "}"])
 
 
@@ -100,6 +101,7 @@ class TensorCores(Arithmetic):
     def __init__(self) -> None:
         super().__init__()
         self.products: dict[tuple[Any, ...], str] = {}  # functions that multiply
+        self.moves: dict[tuple[Any, ...], tuple[str, Instruction]] = {}  # that load and store
 
     def for_its_warp(self: Any, i: Instruction) -> None:
         """What the first lane does for all lanes: their results are put where they are kept."""
@@ -116,8 +118,10 @@ class TensorCores(Arithmetic):
             self.products[key] = _product(
                 name, fragments, [len(group) for group in groups], saturates=key[-1]
             )
-        handed = ", ".join(f"ptr {self.kept(r)}" for group in groups for r in group)
-        self.do(f"call void @{name}({handed})")
+        word = "i64" if fragments[0].kind == "f64" else "i32"
+        row = self.op(f"getelementptr {word}, ptr %F.state, i32 %thread")
+        handed = (f"i64 {self.state[r] * self.threads}" for group in groups for r in group)
+        self.do(f"call void @{name}(ptr {row}, {', '.join(handed)})")
 
     def _load_rows(self: Any, i: Instruction) -> None:
         """`ldmatrix`: lanes 8·j to 8·j + 7 have given the rows of matrix j."""
@@ -143,32 +147,47 @@ class TensorCores(Arithmetic):
                 self.set(self.at(kept[number // 2], place, "i16"), value, "i16")
 
     def _do_wmma(self: Any, i: Instruction) -> None:
-        """`wmma.load` and `wmma.store`: each lane for itself."""
+        """`wmma.load` and `wmma.store`: each lane for itself, by a function."""
         f, contiguous, (operand, memory, distance) = moved(i)
-        bits, registers, loads = BITS[f.kind], names(operand), "load" in i.op
-        if bits < 8:
+        loads, (base, start) = "load" in i.op, self.address(memory)
+        if BITS[f.kind] < 8:
             raise NotNative(i.name)
-        wide = 64 if f.kind == "f64" else 32
-        many, numbers = wide // bits, []
-        base, start = self.address(memory)
-        lane = self.op(f"zext i32 {self.op('and i32 %thread, 31')} to i64")
+        what = space_of(i), base if base in self.arrays else "", *self.known.origins(base)
+        key = f, contiguous, loads, *sorted(map(str, what))
+        name = f"move.{[*self.moves, key].index(key)}"
+        self.moves.setdefault(key, (name, i))
+        kind, step = ("f64", 8) if f.kind == "f64" else ("u32", 4)
+        words = places(f)[0].shape[1] * BITS[f.kind] // 8 // step
+        registers = [*enumerate(names(operand))]
+        at = [self.at("%matrix", k % words * step, "i8") for k, _ in registers]
+        for k, register in registers[: 0 if loads else words]:
+            self.set(at[k], self.read(register, kind), LLVM[kind])
         ld = self.bits(self.read(distance, "s32"), "s32", "s64")
-        if not loads:
-            for register in registers:
-                numbers += self.unpacked(self.read(register, f"u{wide}"), bits, wide)
+        fault = self.op(
+            f"call i1 @{name}(ptr %frame, ptr %shared, ptr %local, i32 %thread, i64 {start}, "
+            f"i64 {ld}, ptr %matrix)"
+        )
+        self.unless(fault, "fault.memory")
+        for k, register in registers if loads else ():
+            self.write(register, self.get(at[k], LLVM[kind]), kind)
+
+    def move(self: Any, name: str, i: Instruction) -> str:
+        """The code of such a function; how it begins."""
+        f, contiguous, (_, memory, _) = moved(i)
+        bits, loads, base = BITS[f.kind], "load" in i.op, address_of(memory)[0]
+        lane = self.op(f"zext i32 {self.op('and i32 %thread, 31')} to i64")
         step = f.together if contiguous else 1
         for first in range(0, places(f)[0].shape[1], step):
             x, y = _where(self, f, first, lane)
             x, y = (x, y) if contiguous else (y, x)
             address = self.calc("i64", f"start + (x * ld + y) * {bits // 8}",
-                                start=start, x=x, y=y, ld=ld)  # fmt: skip
-            place = self.reached(i, base, address, bits // 8 * step, writes=not loads)
+                                start="%start", x=x, y=y, ld="%ld")  # fmt: skip
+            there = self.reached(i, base, address, bits // 8 * step, writes=not loads)
+            here = self.at("%values", first, f"i{bits}")
+            of, to = (there, here) if loads else (here, there)
             for k in range(step):
-                at = self.at(place, k, f"i{bits}")
-                if loads:
-                    numbers.append(self.op(f"load i{bits}, ptr {at}, align 1"))
-                else:
-                    self.do(f"store i{bits} {numbers[first + k]}, ptr {at}, align 1")
-        for r, register in enumerate(registers if loads else ()):
-            parts = [numbers[(r * many + k) % len(numbers)] for k in range(many)]
-            self.write(register, self.packed(parts, bits, wide), f"u{wide}")
+                value = self.op(f"load i{bits}, ptr {self.at(of, k, f'i{bits}')}, align 1")
+                self.do(f"store i{bits} {value}, ptr {self.at(to, k, f'i{bits}')}, align 1")
+        self.leave("ret i1 false")
+        return (f"define internal i1 @{name}(ptr %frame, ptr %shared, ptr %local, i32 %thread, "
+                "i64 %start, i64 %ld, ptr %values) noinline {\nentry:")  # fmt: skip
