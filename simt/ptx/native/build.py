@@ -3,6 +3,7 @@
 import ctypes
 import hashlib
 import os
+import re
 import threading
 from contextlib import suppress
 from functools import cache
@@ -15,6 +16,7 @@ from simt.core.folder import cache_folder
 from simt.ptx.native.emitter import NotNative
 
 OLDEST = 16  # the first LLVM whose pointers have no type
+LARGE = 50_000  # lines; the last steps of LLVM's would take minutes for many more
 _lock = threading.Lock()
 _linked: dict[str, Any] = {}  # what has been linked, by the hash of its text
 
@@ -90,6 +92,9 @@ def _object(llvm: Any, machine: Any, text: str) -> bytes:
         options = llvm.create_pipeline_tuning_options(speed_level=3)
         builder = llvm.create_pass_builder(machine, options)
         builder.getModulePassManager().run(module, builder)
+        if text.count("\n") > LARGE:
+            head = re.compile(r"^(define .*@run\(.*\) [^{]*){", re.MULTILINE)
+            module = llvm.parse_assembly(head.sub(r"\1noinline optnone {", str(module)))
         code: bytes = machine.emit_object(module)
     if file is not None:
         with suppress(OSError):
