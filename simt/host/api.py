@@ -114,14 +114,9 @@ def pinned_array_like(ary: Any) -> np.ndarray[Any, Any]:
 
 
 def mapped_array(
-    shape: Any,
-    dtype: Any = np.float64,
-    strides: Any = None,
-    order: str = "C",
-    stream: Any = 0,
-    portable: bool = False,
-    wc: bool = False,
-) -> MappedNDArray:
+    shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0,
+    portable: bool = False, wc: bool = False,
+) -> MappedNDArray:  # fmt: skip
     """A host array that kernels reach without a copy."""
     array = pinned_empty(shape, np.dtype(dtype), order).view(MappedNDArray)
     array.fill(0)
@@ -137,13 +132,9 @@ def mapped_array_like(
 
 
 def managed_array(
-    shape: Any,
-    dtype: Any = np.float64,
-    strides: Any = None,
-    order: str = "C",
-    stream: Any = 0,
+    shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0,
     attach_global: bool = True,
-) -> MappedNDArray:
+) -> MappedNDArray:  # fmt: skip
     """An array that host and kernels both reach."""
     return mapped_array(shape, dtype, strides, order, stream)
 
