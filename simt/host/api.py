@@ -35,20 +35,12 @@ _NUMBER_TYPES = (
 )  # fmt: skip
 reduce = Reduce
 
-
-def _install() -> None:
-    """Puts every intrinsic under its name, such as `cuda.shared.array`."""
-    for path, function in INTRINSICS.items():
-        group, _, name = path.rpartition(".")
-        if not group:
-            globals()[name] = function
-            continue
-        space = globals().setdefault(group, Namespace(group))
-        setattr(space, name, function)
-
-
-_install()
-
+for _path, _function in INTRINSICS.items():  # each has its name, such as `cuda.shared.array`
+    _group, _, _name = _path.rpartition(".")
+    if _group:
+        setattr(globals().setdefault(_group, Namespace(_group)), _name, _function)
+    else:
+        globals()[_name] = _function
 
 # --- arrays
 

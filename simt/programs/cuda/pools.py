@@ -1,6 +1,6 @@
 """Memory pools: from which one `cudaMallocAsync` takes, and what a program asks of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simt.programs.cuda.copies import CopyCalls
 from simt.programs.cuda.errors import ApiError
@@ -25,9 +25,7 @@ class MemoryPool:
     kept: int = 0  # that have been freed and not released
     used_high: int = 0
     reserved_high: int = 0
-
-    def __post_init__(self) -> None:
-        self.options = {1: 1, 2: 1, 3: 1, THRESHOLD: 0}
+    options: dict[int, int] = field(default_factory=lambda: {1: 1, 2: 1, 3: 1, THRESHOLD: 0})
 
 
 class PoolCalls(CopyCalls):
