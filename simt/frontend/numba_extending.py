@@ -64,8 +64,8 @@ def _led(home: Any, lead: Callable[..., Any]) -> Iterator[None]:
 
     def led(self: Any) -> Any:
         jit = decorator(self)
-        home = str(self._overload_func.__module__)
-        if home.partition(".")[0] in ("numba", "numba_cuda") and ".tests." not in home:
+        module = str(self._overload_func.__module__)
+        if module.partition(".")[0] in ("numba", "numba_cuda") and ".tests." not in module:
             return jit
         return lambda **options: lambda body: jit(**options)(lead(body))
 
