@@ -103,14 +103,9 @@ class View:
     )  # fmt: skip
 
     def __init__(
-        self,
-        allocation: Allocation,
-        dtype: np.dtype[Any],
-        shape: tuple[Value, ...],
-        strides: tuple[int, ...],
-        offset: Value,
-        name: str,
-    ) -> None:
+        self, allocation: Allocation, dtype: np.dtype[Any], shape: tuple[Value, ...],
+        strides: tuple[int, ...], offset: Value, name: str,
+    ) -> None:  # fmt: skip
         self.allocation = allocation
         self.space = allocation.space
         self.dtype = dtype

@@ -221,12 +221,8 @@ def _compiles_to(text: str, code: CodeType) -> bool:
     """Whether `code` is in what this text is compiled to."""
     flags = code.co_flags & __future__.annotations.compiler_flag
     compiled = compile(text, "", "exec", flags, dont_inherit=True)
-    return any(code in (c, _nested(c)) for c in _codes(compiled))
-
-
-def _nested(code: CodeType) -> CodeType:
-    """The same in a function, as `%%timeit` puts it."""
-    return code.replace(co_flags=code.co_flags | inspect.CO_NESTED)
+    nested = inspect.CO_NESTED  # in a function, as `%%timeit` puts it
+    return any(code in (c, c.replace(co_flags=c.co_flags | nested)) for c in _codes(compiled))
 
 
 def _parse(text: str) -> ast.AST:
@@ -234,13 +230,6 @@ def _parse(text: str) -> ast.AST:
     if not text[:1].isspace():
         return ast.parse(text)
     return ast.increment_lineno(ast.parse("if 1:\n" + text), -1)
-
-
-def _increment_columns(tree: ast.AST, more: int) -> None:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.expr):
-            node.col_offset += more
-            node.end_col_offset = (node.end_col_offset or 0) + more
 
 
 def _find(tree: ast.AST, name: str) -> ast.FunctionDef | None:
@@ -300,5 +289,9 @@ def read(function: Callable[..., Any]) -> KernelSource:
     if tree is None:
         raise _refuse(function, "is not defined by a def statement")
     ast.increment_lineno(tree, start)
-    _increment_columns(tree, len(block.partition("\n")[0]) - len(text.partition("\n")[0]))
+    indent = len(block.partition("\n")[0]) - len(text.partition("\n")[0])
+    for node in ast.walk(tree):
+        if isinstance(node, ast.expr):
+            node.col_offset += indent
+            node.end_col_offset = (node.end_col_offset or 0) + indent
     return KernelSource(function, with_tuples(without_match(tree)), start + 1, text)

@@ -62,13 +62,9 @@ def run_probe(code: str = PROBE, seconds: float = 60) -> str | None:
     path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
     try:
         run = subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path},
+            capture_output=True, text=True, timeout=seconds, check=False,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         return f"a tiny kernel did not end within {seconds:g} s"
     if run.returncode == 0:

@@ -84,12 +84,9 @@ def _value(value: Any) -> Any:
 
 
 def _body(
-    m: Machine,
-    name: str,
-    choosers: Sequence[Chooser],
-    args: tuple[Any, ...],
+    m: Machine, name: str, choosers: Sequence[Chooser], args: tuple[Any, ...],
     keywords: dict[str, Any],
-) -> registry.DeviceFunction:
+) -> registry.DeviceFunction:  # fmt: skip
     kinds = [_kind(a) for a in args]
     named_kinds = {name: _kind(value) for name, value in keywords.items()}
     key = (*choosers, *kinds, *named_kinds.items())

@@ -91,15 +91,6 @@ class NotLowered(Exception):  # noqa: N818 - a verdict
         self.what, self.place = what, place
 
 
-def _check_lowered(state: Any) -> None:
-    """Checks that everything has code: Numba itself would find out only in lowering."""
-    for call in state.calltypes:
-        if getattr(call, "op", "") == "call":
-            what = _not_lowered(state, state.typemap[call.func.name], state.calltypes[call])
-            if what:
-                raise NotLowered(what, call.loc)
-
-
 def _not_lowered(state: Any, callee: Any, signature: Any) -> str:
     """What a call without code is a call of; "" if it has code."""
     key: Any = getattr(callee, "typing_key", None)
@@ -149,7 +140,11 @@ def _stop_before_code(function: Callable[..., Any]) -> Iterator[None]:
     run_pass = home.run_pass
 
     def stop(self: Any, state: Any) -> Any:
-        _check_lowered(state)
+        for call in state.calltypes:  # without code, of which lowering would tell
+            if getattr(call, "op", "") == "call":
+                what = _not_lowered(state, state.typemap[call.func.name], state.calltypes[call])
+                if what:
+                    raise NotLowered(what, call.loc)
         if state.func_id.func is not function:
             return run_pass(self, state)
         if _needs_code(state):

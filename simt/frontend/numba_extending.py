@@ -64,7 +64,8 @@ def _led(home: Any, lead: Callable[..., Any]) -> Iterator[None]:
 
     def led(self: Any) -> Any:
         jit = decorator(self)
-        if _is_numbas(self._overload_func):
+        module = str(self._overload_func.__module__)
+        if module.partition(".")[0] in ("numba", "numba_cuda") and ".tests." not in module:
             return jit
         return lambda **options: lambda body: jit(**options)(lead(body))
 
@@ -73,8 +74,3 @@ def _led(home: Any, lead: Callable[..., Any]) -> Iterator[None]:
         yield
     finally:
         home._get_jit_decorator = decorator
-
-
-def _is_numbas(function: Any) -> bool:
-    home = str(function.__module__)
-    return home.partition(".")[0] in ("numba", "numba_cuda") and ".tests." not in home

@@ -35,20 +35,12 @@ _NUMBER_TYPES = (
 )  # fmt: skip
 reduce = Reduce
 
-
-def _install() -> None:
-    """Puts every intrinsic under its name, such as `cuda.shared.array`."""
-    for path, function in INTRINSICS.items():
-        group, _, name = path.rpartition(".")
-        if not group:
-            globals()[name] = function
-            continue
-        space = globals().setdefault(group, Namespace(group))
-        setattr(space, name, function)
-
-
-_install()
-
+for _path, _function in INTRINSICS.items():  # each has its name, such as `cuda.shared.array`
+    _group, _, _name = _path.rpartition(".")
+    if _group:
+        setattr(globals().setdefault(_group, Namespace(_group)), _name, _function)
+    else:
+        globals()[_name] = _function
 
 # --- arrays
 
@@ -114,14 +106,9 @@ def pinned_array_like(ary: Any) -> np.ndarray[Any, Any]:
 
 
 def mapped_array(
-    shape: Any,
-    dtype: Any = np.float64,
-    strides: Any = None,
-    order: str = "C",
-    stream: Any = 0,
-    portable: bool = False,
-    wc: bool = False,
-) -> MappedNDArray:
+    shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0,
+    portable: bool = False, wc: bool = False,
+) -> MappedNDArray:  # fmt: skip
     """A host array that kernels reach without a copy."""
     array = pinned_empty(shape, np.dtype(dtype), order).view(MappedNDArray)
     array.fill(0)
@@ -137,13 +124,9 @@ def mapped_array_like(
 
 
 def managed_array(
-    shape: Any,
-    dtype: Any = np.float64,
-    strides: Any = None,
-    order: str = "C",
-    stream: Any = 0,
+    shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0,
     attach_global: bool = True,
-) -> MappedNDArray:
+) -> MappedNDArray:  # fmt: skip
     """An array that host and kernels both reach."""
     return mapped_array(shape, dtype, strides, order, stream)
 

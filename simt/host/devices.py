@@ -20,6 +20,16 @@ __all__ = [
 ]  # fmt: skip
 
 
+def close() -> None:
+    """Nothing is open, and nothing is kept that could be reset."""
+
+
+@contextmanager
+def profiling() -> Iterator[None]:
+    """Profilers of GPUs see nothing here; use `xray`."""
+    yield
+
+
 class MemoryInfo(NamedTuple):
     """Bytes of memory."""
 
@@ -112,9 +122,7 @@ class Device:
         return _context
 
     synchronize = staticmethod(streams.synchronize)
-
-    def reset(self) -> None:
-        """Nothing is kept that could be reset."""
+    reset = staticmethod(close)
 
 
 class Context:
@@ -138,15 +146,8 @@ class Context:
         """Whether another device's memory can be reached: there is no other."""
         return False
 
-    @contextmanager
-    def defer_cleanup(self) -> Iterator[None]:
-        """Nothing to defer here."""
-        yield
-
-    def reset(self) -> None:
-        """Nothing is kept that could be reset."""
-
-    push = pop = prepare_for_use = reset
+    defer_cleanup = staticmethod(profiling)  # which defers nothing either
+    reset = push = pop = prepare_for_use = staticmethod(close)
 
     def __getattr__(self, name: str) -> Any:
         if name in _DRIVERS:
@@ -232,8 +233,7 @@ class Driver:
         """Whether Numba knows that version."""
         return True
 
-    def reset(self) -> None:
-        """Nothing is kept that could be reset."""
+    reset = staticmethod(close)
 
 
 driver = runtime = Driver()
@@ -270,21 +270,11 @@ def detect() -> bool:
     return is_available()
 
 
-def close() -> None:
-    """Nothing is open."""
-
-
 def profile_start() -> None:
     """Profilers of GPUs see nothing here; use `xray`."""
 
 
 profile_stop = profile_start
-
-
-@contextmanager
-def profiling() -> Iterator[None]:
-    """Profilers of GPUs see nothing here; use `xray`."""
-    yield
 
 
 def open_ipc_array(*args: Any, **options: Any) -> NoReturn:

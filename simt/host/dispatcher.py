@@ -112,14 +112,9 @@ class Kernel(Launchable):
     """
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        signatures: Sequence[Any] = (),
-        *,
-        specialized: bool = False,
-        device: bool = False,
-        options: Mapping[str, Any] | None = None,
-    ) -> None:
+        self, function: Callable[..., Any], signatures: Sequence[Any] = (), *,
+        specialized: bool = False, device: bool = False, options: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         function = python_function(function) or function
         functools.update_wrapper(self, function)
         self.py_func = function

@@ -174,13 +174,9 @@ class Gufunc:
         return loop, [loop + tuple(sizes[n] for n in names) for names in self._outputs]
 
     def _input(
-        self,
-        number: int,
-        array: DeviceNDArray | Array,
-        dtype: np.dtype[Any],
-        depth: int,
+        self, number: int, array: DeviceNDArray | Array, dtype: np.dtype[Any], depth: int,
         count: int,
-    ) -> DeviceNDArray:
+    ) -> DeviceNDArray:  # fmt: skip
         """An input with one loop dimension of `count` elements."""
         if not isinstance(array, DeviceNDArray):
             array = generated.on_device(array.astype(dtype, copy=False))
@@ -236,14 +232,9 @@ def _dimensions(layout: str) -> tuple[list[list[str]], list[list[str]]]:
 
 
 def guvectorize(
-    *args: Any,
-    target: str = "cuda",
-    identity: Any = None,
-    cache: bool = False,
-    writable_args: Any = (),
-    nopython: bool = True,
-    **options: Any,
-) -> Callable[[Callable[..., Any]], Gufunc]:
+    *args: Any, target: str = "cuda", identity: Any = None, cache: bool = False,
+    writable_args: Any = (), nopython: bool = True, **options: Any,
+) -> Callable[[Callable[..., Any]], Gufunc]:  # fmt: skip
     """`cuda.guvectorize(signatures, layout)`: a function of small arrays becomes one of large ones.
 
     Raises:

@@ -114,12 +114,9 @@ class Overload:
     """
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        source: KernelSource,
-        arguments: tuple[Any, ...] | None,
+        self, function: Callable[..., Any], source: KernelSource, arguments: tuple[Any, ...] | None,
         options: Options,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.py_func = function
         self.argument_types = arguments
         self.program = program = Program(

@@ -198,13 +198,9 @@ def _flat_output(
 
 
 def vectorize(
-    ftylist_or_function: Any = (),
-    target: str = "cuda",
-    *,
-    identity: Any = None,
-    cache: bool = False,
-    **options: Any,
-) -> Callable[[Callable[..., Any]], Ufunc]:
+    ftylist_or_function: Any = (), target: str = "cuda", *, identity: Any = None,
+    cache: bool = False, **options: Any,
+) -> Callable[[Callable[..., Any]], Ufunc]:  # fmt: skip
     """`cuda.vectorize`: a function of numbers becomes one of arrays, for declared signatures.
 
     Raises:

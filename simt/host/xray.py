@@ -96,9 +96,10 @@ class _CompiledKernel(Launchable):
         """A launch with its arguments taken."""
         from simt.host.work.ptx import PreparedPtx
 
-        return PreparedPtx(
-            self.__name__, request, lambda: self._take(request), _without_mangled_names
-        )
+        def words(finding: Finding) -> Finding:  # without the compiler's names of shared arrays
+            return replace(finding, message=re.sub(r"_cudapy_smem\w*", "shared", finding.message))
+
+        return PreparedPtx(self.__name__, request, lambda: self._take(request), words)
 
     def _take(self, request: LaunchRequest) -> tuple[Any, LaunchArguments, tuple[Any, ...]]:
         from simt.numba_ptx.kernel import parameters, program
@@ -115,11 +116,6 @@ class _CompiledKernel(Launchable):
         if types not in self._programs:
             self._programs[types] = program(self._compiler, source, types, len(values))
         return self._programs[types], marshalled, values
-
-
-def _without_mangled_names(finding: Finding) -> Finding:
-    """The finding without the names that the compiler gives to shared arrays."""
-    return replace(finding, message=re.sub(r"_cudapy_smem\w*", "shared", finding.message))
 
 
 def xray(kernel: Any, *, block: int | tuple[int, ...] = 0, compiled: bool = False) -> XRay:

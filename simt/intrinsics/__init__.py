@@ -1,23 +1,7 @@
 """What a kernel can call, by family; importing this package registers all of them."""
 
-from simt.intrinsics import (
-    arrays,
-    atomics,
-    cache_hints,
-    functions,
-    half,
-    integer,
-    libdevice,
-    math,
-    methods,
-    reductions,
-    sync,
-    threads,
-    vectors,
-    warps,
-)
+import importlib
+import pkgutil
 
-__all__ = [
-    "arrays", "atomics", "cache_hints", "functions", "half", "integer", "libdevice", "math",
-    "methods", "reductions", "sync", "threads", "vectors", "warps",
-]  # fmt: skip
+for _family in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_family.name}")

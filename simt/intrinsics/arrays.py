@@ -35,7 +35,9 @@ def _new(
     m: Machine, space: str, site: Any, sizes: tuple[Any, ...], dtype: Any, alignment: Any
 ) -> View:
     # it changes no count: wherever an array begins, its lanes meet in a bank or do not
-    if alignment is not None and not _is_alignment(alignment):
+    whole = isinstance(alignment, int | np.integer) and not isinstance(alignment, bool)
+    fits = whole and alignment >= POINTER_BYTES and alignment & (alignment - 1) == 0
+    if alignment is not None and not fits:  # to numba-cuda
         message = f"an alignment of {alignment!r} is no power of two from {POINTER_BYTES} bytes on"
         raise m.stop("not-a-kernel", message)
     element_type = getattr(dtype, "dtype", None) or type_of(dtype)
@@ -48,12 +50,6 @@ def _new(
     columns = element_type.kind not in "Vc" and not m.program.reinterprets  # nor has it parts
     name = str(getattr(site, "name", space))
     return m.spaces.private(m, space, shape, element_type, name, columns=columns)
-
-
-def _is_alignment(number: Any) -> bool:
-    """Whether numba-cuda takes a number of bytes as an alignment."""
-    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-    return bool(whole and number >= POINTER_BYTES and number & (number - 1) == 0)
 
 
 @intrinsic("shared.array", site=True)

@@ -43,21 +43,16 @@ def type_of(thing: Any) -> np.dtype[Any] | None:
     numbas, name = type(thing).__module__.startswith("numba"), str(thing)
     records = name.startswith(("Record", "unaligned", "nested")) or hasattr(thing, "members")
     if numbas and records:
+        from numba.np.numpy_support import as_dtype
+
         dtype = getattr(thing, "dtype", None)
-        return dtype if isinstance(dtype, np.dtype) else _record(thing)
+        with suppress(NotImplementedError, TypeError):
+            record: np.dtype[Any] = dtype if isinstance(dtype, np.dtype) else as_dtype(thing)
+            return record
+        return None
     with suppress(TypeError):
         return np.dtype(name) if numbas or isinstance(thing, str) else None
     return None
-
-
-def _record(thing: Any) -> np.dtype[Any] | None:
-    from numba.np.numpy_support import as_dtype
-
-    try:
-        dtype: np.dtype[Any] = as_dtype(thing)
-    except (NotImplementedError, TypeError):
-        return None
-    return dtype
 
 
 @converter
@@ -83,12 +78,6 @@ class Type(Intrinsic):
     def __init__(self, name: str, run: Callable[..., Any], dtype: np.dtype[Any]) -> None:
         super().__init__(name, run)
         object.__setattr__(self, "dtype", dtype)
-
-
-@function(int)
-def _int(m: Machine, value: Value = 0) -> Value:
-    dtype = dtype_of(value)
-    return value if dtype.kind in "iu" else cast(value, INT64)
 
 
 @function(float)
@@ -174,6 +163,7 @@ def _absolute(m: Machine, value: Value) -> Value:
 
 _EXPRESSIONS: dict[Any, Callable[..., Any]] = {
     bool: lambda m, value=False: truth(value),
+    int: lambda m, value=0: value if dtype_of(value).kind in "iu" else cast(value, INT64),
     abs: _absolute,
     slice: lambda m, *bounds: slice(*bounds),
     ord: lambda m, letter: ord(letter),

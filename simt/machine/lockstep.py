@@ -23,17 +23,9 @@ class Lockstep(Chunk):
     frames: list[Any]  # of the functions that run, the kernel's first: who has left each
 
     def __init__(
-        self,
-        program: Any,
-        grid: Triple,
-        block: Triple,
-        numbers: Lanes,
-        *,
-        findings: FindingLog,
-        events: Events,
-        dynamic: int,
-        order: Lanes | None = None,
-    ) -> None:
+        self, program: Any, grid: Triple, block: Triple, numbers: Lanes, *, findings: FindingLog,
+        events: Events, dynamic: int, order: Lanes | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(program.source, grid, block, numbers, findings)
         self.program = program
         self.events = events

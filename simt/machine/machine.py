@@ -156,12 +156,9 @@ class Machine(Lockstep):
             self.mask = before
 
     def choose(
-        self,
-        condition: Value,
-        yes: Callable[[], Any],
-        no: Callable[[], Any],
+        self, condition: Value, yes: Callable[[], Any], no: Callable[[], Any],
         kinds: tuple[Any, Any] = (None, None),
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         """`yes if condition else no`, each evaluated by those who need it.
 
         `kinds` are the types of numbers that are written out: the result has the common type

@@ -18,9 +18,8 @@ class Overlaps(Observer):
 
     def __init__(self) -> None:
         self._names: list[str] = []
-        self._last = self._place = np.zeros(
-            0, np.int64
-        )  # by byte: which array wrote it, on what line
+        # by byte: which array wrote it, on what line
+        self._last = self._place = np.zeros(0, np.int64)
         self._own: list[Lanes] = []  # by array and byte: whether it has written there
 
     def chunk(self, m: Chunk, last: Chunk | None) -> None:

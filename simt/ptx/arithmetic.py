@@ -124,12 +124,8 @@ def flushing(function: Operation) -> Operation:
     return flush
 
 
-def _times(a: Array, b: Array) -> Array:
-    return a * b
-
-
 PLAIN: dict[str, Operation] = {
-    "add": np.add, "sub": np.subtract, "mul": _times, "div": integers.divide,
+    "add": np.add, "sub": np.subtract, "mul": lambda a, b: a * b, "div": integers.divide,
     "rem": integers.remainder, "min": smaller, "max": larger, "neg": np.negative, "abs": np.abs,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
     "cnot": lambda a: (a == 0).astype(a.dtype), "fma": fused,

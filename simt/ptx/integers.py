@@ -9,10 +9,8 @@ Array = Any  # of NumPy
 
 def bit_mask(start: Array, width: Array, *, wrap: bool) -> Array:
     """`bmsk`: so many ones from a bit on; both numbers modulo 32, or at most 32."""
-    a, b = start.astype(np.uint64), width.astype(np.uint64)
-    a, b = (
-        (a & np.uint64(31), b & np.uint64(31)) if wrap else (np.minimum(a, 32), np.minimum(b, 32))
-    )
+    both = start.astype(np.uint64), width.astype(np.uint64)
+    a, b = (x & np.uint64(31) if wrap else np.minimum(x, 32) for x in both)
     ones = (np.uint64(1) << b) - np.uint64(1)
     return (ones << a).astype(np.uint32)
 
@@ -215,8 +213,7 @@ def lookup(a: Array, b: Array, c: Array, table: Array) -> Array:
     result = np.zeros_like(a)
     for k in range(8):
         if int(table.flat[0]) >> k & 1:
-            parts = (x if k >> n & 1 else ~x for x, n in ((a, 2), (b, 1), (c, 0)))
-            x, y, z = parts
+            x, y, z = (x if k >> n & 1 else ~x for x, n in ((a, 2), (b, 1), (c, 0)))
             result = result | (x & y & z)
     return result
 

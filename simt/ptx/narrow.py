@@ -11,14 +11,10 @@ Array = Any  # of NumPy
 
 def by_halves(function: Callable[..., Array], *operands: Array) -> Array:
     """An operation on both 16-bit halves of a 32-bit register."""
-    kind = np.uint16 if _of_bits(function) else np.float16
+    of_bits = isinstance(function, partial) and function.func is in_bfloat16
+    kind = np.uint16 if of_bits else np.float16
     halves = [np.ascontiguousarray(x).view(kind).reshape(*x.shape, 2) for x in operands]
     return np.ascontiguousarray(function(*halves)).view(np.uint32)[..., 0]
-
-
-def _of_bits(function: Callable[..., Array]) -> bool:
-    """Whether an operation takes the bits of bfloat16."""
-    return isinstance(function, partial) and function.func is in_bfloat16
 
 
 def in_bfloat16(function: Callable[..., Array], *operands: Array) -> Array:

@@ -89,14 +89,9 @@ class PtxProgram:
     launched: list[ChildGrid] | None = None  # by its threads, where somebody carries it out
 
     def __init__(
-        self,
-        module: Module | str,
-        kernel: str | None,
-        source: Listing,
-        memory: Memory | None = None,
-        *,
-        cooperative: bool = False,
-    ) -> None:
+        self, module: Module | str, kernel: str | None, source: Listing,
+        memory: Memory | None = None, *, cooperative: bool = False,
+    ) -> None:  # fmt: skip
         self.module = parse(module) if isinstance(module, str) else module
         kernels = self.module.kernels
         if kernel is None:

@@ -130,14 +130,9 @@ class Diff:
 
 
 def make_report(
-    result: LaunchResult,
-    grid: Triple,
-    block: Triple,
-    *,
-    counters: Counters | None = None,
-    recorder: Recorder | None = None,
-    name: str = "kernel",
-) -> Report:
+    result: LaunchResult, grid: Triple, block: Triple, *, counters: Counters | None = None,
+    recorder: Recorder | None = None, name: str = "kernel",
+) -> Report:  # fmt: skip
     """The report of a launch; `name` is the kernel's where it has no source."""
     source = result.source
     if source is None:

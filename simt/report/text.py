@@ -65,20 +65,14 @@ def notes(counts: Counts) -> list[str]:
 
 def cost(counts: Counts) -> int:
     """What a line costs the memory system: its sectors and its shared-memory passes."""
-    return (
-        counts.global_load_sectors
-        + counts.global_store_sectors
-        + counts.shared_load_wavefronts
-        + counts.shared_store_wavefronts
-    )
+    sectors = counts.global_load_sectors + counts.global_store_sectors
+    return sectors + counts.shared_load_wavefronts + counts.shared_store_wavefronts
 
 
 def worst_line(report: Report) -> int | None:
     """The line that costs the memory system most."""
-    costs = {n: cost(c) for n, c in report.lines.items()}
-    if not costs or not max(costs.values()):
-        return None
-    return max(costs, key=lambda n: costs[n])
+    costs = {n: cost(c) for n, c in report.lines.items() if cost(c)}
+    return max(costs, key=lambda n: costs[n], default=None)
 
 
 def summary(report: Report) -> list[tuple[str, str, str]]:

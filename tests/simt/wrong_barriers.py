@@ -30,13 +30,9 @@ def two_barriers_for_two_branches(out):
 
 
 @CASES.add(
-    (2, 32),
-    lambda: (f4(50),),
-    "left-before-barrier",
-    "return",
-    "cuda.syncthreads()",
+    (2, 32), lambda: (f4(50),), "left-before-barrier", "return", "cuda.syncthreads()",
     guilty=lambda who: bool(who) and all(b == (1, 0, 0) for b, _ in who),
-)
+)  # fmt: skip
 def return_before_a_barrier(out):
     s = cuda.shared.array(32, float32)
     i = cuda.grid(1)

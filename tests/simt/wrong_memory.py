@@ -10,28 +10,20 @@ CASES = Mistakes()
 
 
 @CASES.add(
-    (2, 32),
-    lambda: (f4(50), f4(64)),
-    "out-of-bounds",
-    "out[i] = a[i]",
-    guilty=lambda who: all(b[0] * 32 + t[0] >= 50 for b, t in who) and bool(who),
-    array="a",
+    (2, 32), lambda: (f4(50), f4(64)), "out-of-bounds", "out[i] = a[i]",
+    guilty=lambda who: all(b[0] * 32 + t[0] >= 50 for b, t in who) and bool(who), array="a",
     index=lambda at, who: at == (who[0][0] * 32 + who[1][0],),
-)
+)  # fmt: skip
 def reads_past_the_end(a, out):
     i = cuda.grid(1)
     out[i] = a[i]
 
 
 @CASES.add(
-    (2, 32),
-    lambda: (f4(64), f4(63)),
-    "out-of-bounds",
-    "out[i] = a[i]",
-    guilty=lambda who: who == [((1, 0, 0), (31, 0, 0))],
-    array="out",
+    (2, 32), lambda: (f4(64), f4(63)), "out-of-bounds", "out[i] = a[i]",
+    guilty=lambda who: who == [((1, 0, 0), (31, 0, 0))], array="out",
     index=lambda at, who: at == (63,),
-)
+)  # fmt: skip
 def writes_past_the_end(a, out):
     i = cuda.grid(1)
     out[i] = a[i]
@@ -50,25 +42,16 @@ def reads_in_three_dimensions(a, out):
 
 for _axis in range(3):
     CASES.add(
-        (1, (4, 4, 4)),
-        _third(_axis),
-        "out-of-bounds",
-        "a[z, y, x]",
-        array="a",
+        (1, (4, 4, 4)), _third(_axis), "out-of-bounds", "a[z, y, x]", array="a",
         guilty=lambda who, k=2 - _axis: bool(who) and all(t[k] == 3 for _, t in who),
         index=lambda at, who: at == who[1][::-1],
-    )(reads_in_three_dimensions)
+    )(reads_in_three_dimensions)  # fmt: skip
 
 
 @CASES.add(
-    (1, 32),
-    lambda: (f4(32),),
-    "out-of-bounds",
-    "s[t + 1]",
-    guilty=each(lambda t: t == 31),
-    array="s",
-    index=lambda at, who: at == (32,),
-)
+    (1, 32), lambda: (f4(32),), "out-of-bounds", "s[t + 1]", guilty=each(lambda t: t == 31),
+    array="s", index=lambda at, who: at == (32,),
+)  # fmt: skip
 def writes_past_a_shared_tile(out):
     s = cuda.shared.array(32, float32)
     t = cuda.threadIdx.x
@@ -78,13 +61,9 @@ def writes_past_a_shared_tile(out):
 
 
 @CASES.add(
-    (1, 8),
-    lambda: (f4(8),),
-    "out-of-bounds",
-    "box[out.size - t] = ",
-    guilty=each(lambda t: t <= 4),
-    array="box",
-)
+    (1, 8), lambda: (f4(8),), "out-of-bounds", "box[out.size - t] = ",
+    guilty=each(lambda t: t <= 4), array="box",
+)  # fmt: skip
 def writes_past_local_memory(out):
     box = cuda.local.array(4, float32)
     t = cuda.threadIdx.x
@@ -93,28 +72,18 @@ def writes_past_local_memory(out):
 
 
 @CASES.add(
-    (1, 32),
-    lambda: (f4(32), f4(32)),
-    "out-of-bounds",
-    "a[i - 40]",
-    guilty=each(lambda t: t < 8),
-    array="a",
-    index=lambda at, who: at in ((who[1][0] - 40,), (who[1][0] - 8,)),
-)
+    (1, 32), lambda: (f4(32), f4(32)), "out-of-bounds", "a[i - 40]", guilty=each(lambda t: t < 8),
+    array="a", index=lambda at, who: at in ((who[1][0] - 40,), (who[1][0] - 8,)),
+)  # fmt: skip
 def too_negative_to_wrap(a, out):
     i = cuda.grid(1)
     out[i] = a[i - 40]
 
 
 @CASES.add(
-    (1, 32),
-    lambda: (f4(32), f4(32)),
-    "negative-index",
-    "a[i - 1]",
-    guilty=each(lambda t: t == 0),
-    array="a",
-    index=lambda at, who: at == (-1,),
-)
+    (1, 32), lambda: (f4(32), f4(32)), "negative-index", "a[i - 1]", guilty=each(lambda t: t == 0),
+    array="a", index=lambda at, who: at == (-1,),
+)  # fmt: skip
 def negative_index_wraps(a, out):
     i = cuda.grid(1)
     out[i] = a[i - 1]
@@ -158,13 +127,9 @@ def too_much_shared_memory_in_two_arrays(out):
 
 
 @CASES.add(
-    (1, 64),
-    lambda: (f4(64),),
-    "uninitialized-read",
-    "out[t] = s[t]",
-    guilty=each(lambda t: t >= 60),
-    array="s",
-)
+    (1, 64), lambda: (f4(64),), "uninitialized-read", "out[t] = s[t]",
+    guilty=each(lambda t: t >= 60), array="s",
+)  # fmt: skip
 def shared_memory_that_nobody_wrote(out):
     s = cuda.shared.array(64, float32)
     t = cuda.threadIdx.x
@@ -186,13 +151,9 @@ def local_memory_that_nobody_wrote(out):
 
 
 @CASES.add(
-    (1, 32),
-    lambda: (f4(32),),
-    "uninitialized-read",
-    "row[0] = 1",
-    guilty=each(lambda t: t >= 4),
+    (1, 32), lambda: (f4(32),), "uninitialized-read", "row[0] = 1", guilty=each(lambda t: t >= 4),
     stops=True,
-)
+)  # fmt: skip
 def array_that_one_path_never_names(out):
     t = cuda.threadIdx.x
     if t < 4:

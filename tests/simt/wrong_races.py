@@ -17,14 +17,9 @@ def shift(a, i):
 
 
 @CASES.add(
-    (1, 64),
-    lambda: (f4(64),),
-    "race",
-    "s[t] = out[t]",
-    "out[t] = s[63 - t]",
-    guilty=pair(lambda a, b: a + b == 63),
-    array="s",
-)
+    (1, 64), lambda: (f4(64),), "race", "s[t] = out[t]", "out[t] = s[63 - t]",
+    guilty=pair(lambda a, b: a + b == 63), array="s",
+)  # fmt: skip
 def race_between_warps(out):
     s = cuda.shared.array(64, float32)
     t = cuda.threadIdx.x
@@ -33,14 +28,9 @@ def race_between_warps(out):
 
 
 @CASES.add(
-    (1, 64),
-    lambda: (f4(64),),
-    "race",
-    "value = s[(t + 32) % 64]",
-    "s[t] = value",
-    guilty=pair(lambda a, b: (a + 32) % 64 == b),
-    array="s",
-)
+    (1, 64), lambda: (f4(64),), "race", "value = s[(t + 32) % 64]", "s[t] = value",
+    guilty=pair(lambda a, b: (a + 32) % 64 == b), array="s",
+)  # fmt: skip
 def read_before_a_write(out):
     s = cuda.shared.array(64, float32)
     t = cuda.threadIdx.x
@@ -58,13 +48,9 @@ def all_write_one_word(out):
 
 
 @CASES.add(
-    (1, 64),
-    lambda: (np.zeros(1, np.int32), f4(64)),
-    "race",
-    "value = out[0]",
-    "atomic.add",
+    (1, 64), lambda: (np.zeros(1, np.int32), f4(64)), "race", "value = out[0]", "atomic.add",
     array="out",
-)
+)  # fmt: skip
 def plain_read_beside_an_atomic(out, a):
     i = cuda.grid(1)
     cuda.atomic.add(out, 0, 1)
@@ -73,13 +59,9 @@ def plain_read_beside_an_atomic(out, a):
 
 
 @CASES.add(
-    ((2, 2), (T, T)),
-    lambda: (f4(16, 16), f4(16, 16), f4(16, 16)),
-    "race",
-    "total += s[ty, j] * t[j, tx]",
-    "= a[row, k * T + tx]",
-    array="s",
-)
+    ((2, 2), (T, T)), lambda: (f4(16, 16), f4(16, 16), f4(16, 16)), "race",
+    "total += s[ty, j] * t[j, tx]", "= a[row, k * T + tx]", array="s",
+)  # fmt: skip
 def matmul_without_its_second_barrier(a, b, out):
     s = cuda.shared.array((T, T), float32)
     t = cuda.shared.array((T, T), float32)
@@ -103,14 +85,9 @@ def race_through_a_device_function(out):
 
 
 @CASES.add(
-    (1, 64),
-    lambda: (f4(64),),
-    "race",
-    "s[t] = out[t]",
-    "cuda.atomic.add(s, 63 - t",
-    guilty=pair(lambda a, b: a + b == 63),
-    array="s",
-)
+    (1, 64), lambda: (f4(64),), "race", "s[t] = out[t]", "cuda.atomic.add(s, 63 - t",
+    guilty=pair(lambda a, b: a + b == 63), array="s",
+)  # fmt: skip
 def atomic_beside_a_plain_write(out):
     s = cuda.shared.array(64, float32)
     t = cuda.threadIdx.x

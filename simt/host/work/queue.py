@@ -121,7 +121,10 @@ class WorkQueue:
             before = self._streams.enter(task, number, after)
             self._record(task, [*before, self._waited])
             if hazards:
-                self._find_rivals(task)
+                for other in self._unseen:  # in no order with it, on the same memory
+                    if not other.before(task) and conflict(other.accesses, task.accesses):
+                        task.rivals.append(other)
+                        other.rivals.append(task)
                 if host is not None and host.pinned:
                     host.remember()
             self._unseen.append(task)
@@ -137,13 +140,6 @@ class WorkQueue:
         self._count += 1
         for record in self.host.records():
             record.add(task.number, replace(task.operation), before)
-
-    def _find_rivals(self, task: Task) -> None:
-        """Those that touch the same memory and are in no order with it."""
-        for other in self._unseen:
-            if not other.before(task) and conflict(other.accesses, task.accesses) is not None:
-                task.rivals.append(other)
-                other.rivals.append(task)
 
     # --- waiting
 
@@ -303,8 +299,10 @@ class WorkQueue:
             if action is not None:
                 accesses = task.context.run(action, task)
                 task.accesses = task.accesses if accesses is None else accesses
-        except BaseException:
-            self._abandon()
+        except BaseException:  # all waiting work is dropped
+            for other in self._unseen:
+                other.done, other.action, other.after = True, None, []
+            self._mark_seen(self._unseen)
             raise
         finally:
             self._busy = False
@@ -324,12 +322,6 @@ class WorkQueue:
             memory = None if other.done else other.host
             if memory is not None and memory.remembered and overlap(of_array(memory.array), ranges):
                 memory.remember()
-
-    def _abandon(self) -> None:
-        """Drops all waiting work after an error."""
-        for task in self._unseen:
-            task.done, task.action, task.after = True, None, []
-        self._mark_seen(self._unseen)
 
     def _check_reentry(self) -> None:
         if self._busy:

@@ -59,7 +59,7 @@ class ArrayCalls(State):
         if not width or (flags & CUBE and (width != height or depth % 6 or not depth)):
             of = "a cube of " if flags & CUBE else ""
             shape = " x ".join(map(str, extent))
-            raise ApiError("cudaErrorInvalidValue", f"an array for {of}{shape} texels is asked for")
+            raise ApiError(f"an array for {of}{shape} texels is asked for")
         texel = sum(channels[:4]) // 8
         piece = self.memory.take(width * max(height, 1) * max(depth, 1) * texel, line)
         piece.kind, piece.surfaces, piece.allocation.tiled = "array", bool(flags & SURFACES), True
@@ -72,7 +72,7 @@ class ArrayCalls(State):
         array: CudaArray | None = self._arrays.get(handle)
         if array is None or array.piece.freed:
             what = self.memory.of_pointer(handle)
-            raise ApiError("cudaErrorInvalidResourceHandle", f"{what} is given for a CUDA array")
+            raise ApiError(f"{what} is given for a CUDA array", "cudaErrorInvalidResourceHandle")
         return array
 
     def do_free_array(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
@@ -99,7 +99,6 @@ class ArrayCalls(State):
         row, rows, slices = array.pitches[1], *array.shape[1:]
         if (x + width) * unit > row or y + height > rows or z + depth > slices:
             raise ApiError(
-                "cudaErrorInvalidValue",
                 f"the copy takes {width * unit:,} bytes of {height:,} rows of {depth:,} slices "
                 f"from ({x * unit:,}, {y:,}, {z:,}) on, and {array.piece} has {row:,} bytes of "
                 f"{rows:,} rows of {slices:,} slices",
@@ -114,7 +113,6 @@ class ArrayCalls(State):
         array = self._array(values[0])
         if not array.flags & SURFACES:
             raise ApiError(
-                "cudaErrorInvalidValue",
                 f"a surface object is made of {array.piece}, which was made without "
                 "cudaArraySurfaceLoadStore",
             )
@@ -136,8 +134,8 @@ class ArrayCalls(State):
             floats = False  # as they are
         if filtered and texels.kind != "f" and not floats and kind != LINEAR:
             raise ApiError(
-                "cudaErrorInvalidFilterSetting",
                 "a linear filter needs float texels, or cudaReadModeNormalizedFloat",
+                "cudaErrorInvalidFilterSetting",
             )
         return self._object(
             Texture(texels, (modes[0], modes[1], modes[2]), filtered, normalized, floats, border)
@@ -155,10 +153,9 @@ class ArrayCalls(State):
         end = (height - 1) * pitch + width * texel
         if piece is None or pointer - piece.address + end > piece.size:
             what = self.memory.of_pointer(pointer)
-            raise ApiError("cudaErrorInvalidValue", f"a texture takes {end:,} bytes of {what}")
+            raise ApiError(f"a texture takes {end:,} bytes of {what}")
         if pointer % ALIGNMENT or (kind == PITCHED and pitch % PITCH_ALIGNMENT):
             raise ApiError(
-                "cudaErrorInvalidValue",
                 f"a texture begins at a multiple of {ALIGNMENT} bytes and its rows lie a multiple "
                 f"of {PITCH_ALIGNMENT} apart: this one begins at byte {pointer - piece.address:,} "
                 f"of {piece}, its pitch is {pitch:,}",
@@ -173,7 +170,7 @@ class ArrayCalls(State):
     def do_no_object(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """The end of a texture or surface object."""
         if self.memory.textures.pop(values[0], None) is None:
-            raise ApiError("cudaErrorInvalidValue", f"there is no object {values[0]:#x} to destroy")
+            raise ApiError(f"there is no object {values[0]:#x} to destroy")
 
 
 def _check_channels(channels: tuple[int, ...]) -> None:
@@ -181,9 +178,9 @@ def _check_channels(channels: tuple[int, ...]) -> None:
     right = len(bits) in (1, 2, 4) and len({*bits}) == 1 and bits[0] in (8, 16, 32)
     if not right or not 0 <= channels[4] < 3 or (channels[4] == 2 and bits[0] == 8):
         raise ApiError(
-            "cudaErrorInvalidChannelDescriptor",
             "texels have 1, 2 or 4 channels of 8, 16 or 32 bits each, got "
             f"{', '.join(map(str, channels[:4]))} of cudaChannelFormatKind {channels[4]}",
+            "cudaErrorInvalidChannelDescriptor",
         )
 
 

@@ -150,8 +150,8 @@ class DeviceCode:
         """The device's variable that one of the host's stands for."""
         if shadow not in self.shadows:
             raise ApiError(
-                "cudaErrorInvalidSymbol",
                 "this is no __device__ or __constant__ variable: give the variable itself",
+                "cudaErrorInvalidSymbol",
             )
         unit, symbol = self.shadows[shadow]
         piece = self.memory.at(unit.memory.allocations[symbol].address)
@@ -164,7 +164,7 @@ class DeviceCode:
         if key not in self._kernels:
             if number not in self.functions:
                 raise ApiError(
-                    "cudaErrorInvalidDeviceFunction", "cudaLaunchKernel is given no kernel"
+                    "cudaLaunchKernel is given no kernel", "cudaErrorInvalidDeviceFunction"
                 )
             self._kernels[key] = self._made(*self.functions[number], together=together)
         return self._kernels[key]

@@ -39,7 +39,7 @@ class BinaryCalls(State):
         """`cuModuleGetFunction`: the number that stands for a kernel."""
         unit, name = self.code.modules[values[0] - 1], payload.decode()
         if name not in unit.module.functions:
-            raise ApiError("cudaErrorSymbolNotFound", f"the module has no kernel {name}")
+            raise ApiError(f"the module has no kernel {name}", "cudaErrorSymbolNotFound")
         number = next(self._handles)
         self.code.functions[number] = unit, name
         return Answer(number)
@@ -49,7 +49,7 @@ class BinaryCalls(State):
         found = self.code.modules[values[0] - 1].memory.allocations.get(payload.decode())
         if found is None:
             raise ApiError(
-                "cudaErrorSymbolNotFound", f"the module has no variable {payload.decode()}"
+                f"the module has no variable {payload.decode()}", "cudaErrorSymbolNotFound"
             )
         return Answer(found.address, struct.pack("<Q", len(found.data)))
 

@@ -39,8 +39,8 @@ class CaptureCalls(GraphCalls):
             return self._join(*self._captured_events[values[0]], values[1])
         if name in ("wait", "ask_event") and values[0] in self._captured_events:
             raise ApiError(
-                "cudaErrorCapturedEvent",
                 "the event stands for a point of a graph: the host cannot wait for it",
+                "cudaErrorCapturedEvent",
             )
         if name == "record":
             self._captured_events.pop(values[0], None)
@@ -52,7 +52,7 @@ class CaptureCalls(GraphCalls):
             return None
         if capture.status == INVALID:
             raise ApiError(
-                "cudaErrorStreamCaptureInvalidated", "the capture of this stream has failed before"
+                "the capture of this stream has failed before", "cudaErrorStreamCaptureInvalidated"
             )
         if name == "record":
             self._captured_events[values[0]] = capture, list(capture.tails[handle])
@@ -86,7 +86,7 @@ class CaptureCalls(GraphCalls):
     def _spoiled(self, capture: _Capture, name: str, why: str) -> ApiError:
         """The error of a call that ends a capture."""
         capture.status = INVALID
-        return ApiError(name, why)
+        return ApiError(why, name)
 
     def _check_others(self, name: str, handle: int, values: tuple[int, ...]) -> None:
         """Refuses what must not be done while any stream is captured."""
@@ -122,7 +122,7 @@ class CaptureCalls(GraphCalls):
         self._stream(handle)
         if handle in LEGACY or handle in self._captures:
             why = "the default stream cannot be" if handle in LEGACY else "the stream is already"
-            raise ApiError("cudaErrorStreamCaptureUnsupported", f"{why} captured")
+            raise ApiError(f"{why} captured", "cudaErrorStreamCaptureUnsupported")
         capture = _Capture(self._graph(graph) if graph else Graph(), handle, mode, line)
         capture.tails[handle] = self._nodes(payload)
         self._captures[handle] = capture
@@ -131,7 +131,7 @@ class CaptureCalls(GraphCalls):
         """`cudaStreamUpdateCaptureDependencies`: the nodes that the next one comes after."""
         capture = self._captures.get(values[0])
         if capture is None:
-            raise ApiError("cudaErrorIllegalState", "the stream is not captured")
+            raise ApiError("the stream is not captured", "cudaErrorIllegalState")
         tails = capture.tails[values[0]] if values[1] == 0 else []
         capture.tails[values[0]] = tails + self._nodes(payload)
 
@@ -141,7 +141,7 @@ class CaptureCalls(GraphCalls):
         capture = self._captures.get(handle)
         if capture is None or capture.origin != handle:
             raise ApiError(
-                "cudaErrorStreamCaptureUnmatched", "the capture did not begin on this stream"
+                "the capture did not begin on this stream", "cudaErrorStreamCaptureUnmatched"
             )
         for one in [h for h, other in self._captures.items() if other is capture]:
             del self._captures[one]
@@ -150,7 +150,7 @@ class CaptureCalls(GraphCalls):
         }
         if capture.status == INVALID:
             raise ApiError(
-                "cudaErrorStreamCaptureInvalidated", "a call before has spoiled the capture"
+                "a call before has spoiled the capture", "cudaErrorStreamCaptureInvalidated"
             )
         joined, waiting = set(), list(capture.tails[handle])
         while waiting:
@@ -162,9 +162,9 @@ class CaptureCalls(GraphCalls):
         if lost:
             where = self.source.place(lost[0].requests[0].line)
             raise ApiError(
-                "cudaErrorStreamCaptureUnjoined",
                 f"what another stream was given at {where} is not joined: record an event behind "
                 "it and let the stream on which the capture began wait for it",
+                "cudaErrorStreamCaptureUnjoined",
             )
         return Answer(self._handle_of(capture.graph))
 

@@ -68,15 +68,6 @@ class CopyCalls(State):
         self._name(line, block)
         return Answer(block.address)
 
-    def do_malloc_async(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """`cudaMallocAsync(size, stream)`: memory from this point of the stream on."""
-        stream = self._stream(values[1])
-        answer = self.do_malloc(line, values, payload)
-        block = self.memory.at(answer.value)
-        if block is not None:
-            self.taken(block, stream)
-        return answer
-
     def taken(self, block: Piece, stream: CudaStream) -> None:
         """Memory is there from this point of a stream on."""
         part = _Part(block, 0, block.size, True)
@@ -85,7 +76,7 @@ class CopyCalls(State):
     def do_malloc_managed(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMallocManaged(size)`."""
         if not values[0]:
-            raise ApiError("cudaErrorInvalidValue", "cudaMallocManaged is asked for 0 bytes")
+            raise ApiError("cudaMallocManaged is asked for 0 bytes")
         return self._shared("managed", line, values[0])
 
     def do_malloc_host(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -136,7 +127,7 @@ class CopyCalls(State):
             elif block is not None and block.kind in ("device", "managed", "pinned"):
                 other = "cudaFreeHost" if block.kind == "pinned" else "cudaFree"
                 hint = f", which is {block.kind} memory: give its first address to {other}"
-            raise ApiError("cudaErrorInvalidValue", f"{name} is given {what}{hint}")
+            raise ApiError(f"{name} is given {what}{hint}")
         return block
 
     def do_memory(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -235,7 +226,7 @@ class CopyCalls(State):
         if block is None:
             if self.memory.is_device(pointer) or pointer == 0:
                 what = self.memory.of_pointer(pointer)
-                raise ApiError("cudaErrorInvalidValue", f"the copy goes {which} {what}")
+                raise ApiError(f"the copy goes {which} {what}")
             return None
         start = pointer - block.address
         if start + size > block.size:
@@ -246,7 +237,6 @@ class CopyCalls(State):
             elif start + size == 4 * block.size or start + size == 8 * block.size:
                 hint = "; sizes are in bytes: count * sizeof(float)"
             raise ApiError(
-                "cudaErrorInvalidValue",
                 f"the copy takes {size:,} bytes{behind}, and it goes {which} {block}{hint}",
             )
         return block
@@ -263,7 +253,6 @@ class CopyCalls(State):
             right = f"cudaMemcpy{sides[0] or expected[0]}To{sides[1] or expected[1]}"
             names = [str(side) if side else "memory of the host" for side in (origin, target)]
             raise ApiError(
-                "cudaErrorInvalidValue",
                 f"the copy says {KINDS[kind]}, and goes from {names[0]} to {names[1]}: "
                 f"that is {right}; the target comes first",
             )
@@ -271,9 +260,9 @@ class CopyCalls(State):
     def do_bad_pitch(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A copy of rows that are wider than what they lie in."""
         raise ApiError(
-            "cudaErrorInvalidPitchValue",
             f"the copy's rows have {values[0]:,} bytes, and its pitches are {values[1]:,} and "
             f"{values[2]:,}",
+            "cudaErrorInvalidPitchValue",
         )
 
     def do_memset(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
@@ -285,7 +274,7 @@ class CopyCalls(State):
         block = self.memory.at(pointer)
         if block is None or pointer - block.address + size > block.size:
             what = self.memory.of_pointer(pointer)
-            raise ApiError("cudaErrorInvalidValue", f"cudaMemset sets {size:,} bytes of {what}")
+            raise ApiError(f"cudaMemset sets {size:,} bytes of {what}")
         unit = max(element, 1)
         content = np.full(size // unit, value & ((1 << 8 * unit) - 1), f"u{unit}").view(np.uint8)
         part = _Part(block, pointer - block.address, len(content), True)

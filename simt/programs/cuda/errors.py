@@ -27,9 +27,8 @@ def number_of(name: str) -> int:
 class ApiError(Exception):
     """A call that gives an error back to the program, and why it does."""
 
-    def __init__(self, name: str, why: str) -> None:
+    def __init__(self, why: str, name: str = "cudaErrorInvalidValue") -> None:
         self.number = number_of(name)
-        self.why = why
         super().__init__(f"{why}: {name} ({ERRORS[self.number][1]})")
 
 

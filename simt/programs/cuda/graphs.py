@@ -163,7 +163,7 @@ class GraphCalls(CopyCalls, LaunchCalls):
     def _thing(self, handle: int, kind: type[T], what: str) -> T:
         thing = self._things.get(handle)
         if not isinstance(thing, kind):
-            raise ApiError("cudaErrorInvalidValue", f"this is no {what}, or one that was destroyed")
+            raise ApiError(f"this is no {what}, or one that was destroyed")
         return thing
 
     def _nodes(self, payload: bytes) -> list[Node]:
@@ -196,7 +196,7 @@ class GraphCalls(CopyCalls, LaunchCalls):
             node = self._copy_in(node, self._executable(values[1]).graph)
         request = self._request(payload)
         if KINDS[request.name] != node.kind:
-            raise ApiError("cudaErrorInvalidValue", "these parameters are of another kind of node")
+            raise ApiError("these parameters are of another kind of node")
         if values[2]:
             node.requests.append(request)
         else:
@@ -224,7 +224,7 @@ class GraphCalls(CopyCalls, LaunchCalls):
             if found in inside:
                 return found
             waiting += found.copies
-        raise ApiError("cudaErrorInvalidValue", "the node is none of this graph's")
+        raise ApiError("the node is none of this graph's")
 
     def do_graph_edges(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
         """`cudaGraphAddDependencies`, or `cudaGraphRemoveDependencies`: from and to in turn."""
@@ -264,14 +264,14 @@ class GraphCalls(CopyCalls, LaunchCalls):
         if values[1] > 1:
             return Answer(self._handle_of(node.bodies[values[1] - 2]))
         if node.child is None:
-            raise ApiError("cudaErrorInvalidValue", "the node is no graph")
+            raise ApiError("the node is no graph")
         return Answer(self._handle_of(node.child))
 
     def do_graph_kernel(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaGraphKernelNodeGetParams`: the numbers and bytes of a launch."""
         name, _, numbers, arguments = self._node(values[0]).requests[0]
         if name != "launch":
-            raise ApiError("cudaErrorInvalidValue", "the node launches no kernel")
+            raise ApiError("the node launches no kernel")
         return Answer(0, struct.pack("<8Q", *numbers) + arguments)
 
     def do_graph_destroy(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
@@ -302,7 +302,7 @@ class GraphCalls(CopyCalls, LaunchCalls):
         """The memory of a graph is there from this point of a stream on."""
         piece = self._graph_memory[values[0]]
         if self.memory.at(piece.address) is piece:
-            raise ApiError("cudaErrorInvalidValue", "memory of its last launch was not freed")
+            raise ApiError("memory of its last launch was not freed")
         self.memory.keep(piece)
         self.taken(piece, self._stream(values[1]))
 
@@ -318,7 +318,7 @@ class GraphCalls(CopyCalls, LaunchCalls):
         """`cudaGraphInstantiate`."""
         graph = self._graph(values[0])
         if len(graph.in_order()) < len(graph.nodes):
-            raise ApiError("cudaErrorInvalidValue", "the graph's nodes depend on each other")
+            raise ApiError("the graph's nodes depend on each other")
         return Answer(self._handle_of(_Launchable(graph)))
 
     def do_graph_update(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:

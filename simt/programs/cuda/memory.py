@@ -78,9 +78,9 @@ class DeviceMemory:
     def _affordable(self, size: int) -> None:
         if self.used_bytes + size > self.total:
             raise ApiError(
-                "cudaErrorMemoryAllocation",
                 f"{size:,} bytes are asked for, and {self.total - self.used_bytes:,} of "
                 f"{self.total:,} are free on this device",
+                "cudaErrorMemoryAllocation",
             )
 
     def _keep(self, kind: str, allocation: Allocation, number: int, size: int, line: int) -> Piece:
@@ -113,9 +113,9 @@ class DeviceMemory:
         number = next((n for n in SHARED if n not in self.blocks), None)
         if number is None:
             raise ApiError(
-                "cudaErrorMemoryAllocation",
                 f"there are {len(SHARED)} pieces of managed and pinned memory already, which is "
                 "all that there can be here: ask for one large piece",
+                "cudaErrorMemoryAllocation",
             )
         file = self.folder / f"shared-{number}"
         with file.open("wb") as output:

@@ -1,6 +1,6 @@
 """Memory pools: from which one `cudaMallocAsync` takes, and what a program asks of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simt.programs.cuda.copies import CopyCalls
 from simt.programs.cuda.errors import ApiError
@@ -25,9 +25,7 @@ class MemoryPool:
     kept: int = 0  # that have been freed and not released
     used_high: int = 0
     reserved_high: int = 0
-
-    def __post_init__(self) -> None:
-        self.options = {1: 1, 2: 1, 3: 1, THRESHOLD: 0}
+    options: dict[int, int] = field(default_factory=lambda: {1: 1, 2: 1, 3: 1, THRESHOLD: 0})
 
 
 class PoolCalls(CopyCalls):
@@ -39,7 +37,7 @@ class PoolCalls(CopyCalls):
             pools[DEFAULT_POOL] = MemoryPool()
         pool = pools.get(handle or self._current_pool or DEFAULT_POOL)
         if pool is None:
-            raise ApiError("cudaErrorInvalidValue", f"there is no memory pool {handle:#x}")
+            raise ApiError(f"there is no memory pool {handle:#x}")
         assert isinstance(pool, MemoryPool)
         return pool
 
@@ -51,13 +49,14 @@ class PoolCalls(CopyCalls):
         pool, size = self._pool(values[2]), values[0]
         if pool.most and self._used(pool) + size > pool.most:
             raise ApiError(
-                "cudaErrorMemoryAllocation",
                 f"{size:,} bytes are asked for, and {pool.most - self._used(pool):,} of "
                 f"{pool.most:,} are free in this pool",
+                "cudaErrorMemoryAllocation",
             )
-        answer = super().do_malloc_async(line, values, payload)
+        stream, answer = self._stream(values[1]), self.do_malloc(line, values, payload)
         block = self.memory.at(answer.value)
         if block is not None:
+            self.taken(block, stream)
             block.pool = pool
             used = self._used(pool)
             pool.kept = max(pool.kept - size, 0)
@@ -90,7 +89,7 @@ class PoolCalls(CopyCalls):
         """`cudaMemPoolDestroy`: what it has given stays until it is freed."""
         self._pool(values[0])
         if values[0] in (0, DEFAULT_POOL):
-            raise ApiError("cudaErrorInvalidValue", "the default memory pool cannot be destroyed")
+            raise ApiError("the default memory pool cannot be destroyed")
         del self._pools[values[0]]
         if self._current_pool == values[0]:
             self._current_pool = 0
@@ -107,9 +106,7 @@ class PoolCalls(CopyCalls):
             else:
                 pool.reserved_high = used + pool.kept
         else:
-            raise ApiError(
-                "cudaErrorInvalidValue", f"{_named(which)} of a memory pool is set to {value:,}"
-            )
+            raise ApiError(f"{_named(which)} of a memory pool is set to {value:,}")
 
     def do_ask_pool(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMemPoolGetAttribute(pool, attribute)`."""
@@ -120,7 +117,7 @@ class PoolCalls(CopyCalls):
             USED_HIGH: pool.used_high,
         }  # fmt: skip
         if which not in marks and which not in pool.options:
-            raise ApiError("cudaErrorInvalidValue", f"a memory pool is asked for {_named(which)}")
+            raise ApiError(f"a memory pool is asked for {_named(which)}")
         return Answer(marks[which] if which in marks else pool.options[which])
 
     def do_trim_pool(self, line: int, values: tuple[int, ...], payload: bytes) -> None:

@@ -83,12 +83,12 @@ class Runtime(CaptureCalls, PoolCalls, ArrayCalls, BinaryCalls):
         """`cudaSetDevice`: there is device 0."""
         if values[0]:
             number = values[0] - (values[0] >> 63 << 64)
-            raise ApiError("cudaErrorInvalidDevice", f"device {number} is asked for, of one")
+            raise ApiError(f"device {number} is asked for, of one", "cudaErrorInvalidDevice")
 
     def do_peer(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaDeviceEnablePeerAccess` and its kin: a device is no peer of itself."""
         self.do_set_device(line, values, payload)
-        raise ApiError("cudaErrorInvalidDevice", "device 0 is asked for as a peer, of itself")
+        raise ApiError("device 0 is asked for as a peer, of itself", "cudaErrorInvalidDevice")
 
     def do_attribute(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A limit of the device."""

@@ -173,7 +173,7 @@ class State:
     def _stream(self, handle: int) -> CudaStream:
         stream = self._streams.get(handle)
         if stream is None:
-            raise ApiError("cudaErrorInvalidResourceHandle", "there is no such stream")
+            raise ApiError("there is no such stream", "cudaErrorInvalidResourceHandle")
         return stream
 
     def _handle_of(self, thing: Any) -> int:

@@ -54,7 +54,7 @@ class LaunchCalls(State):
         prepared = PreparedKernel(kernel, *_shape(values), arguments, values[5], xray=detail)
         if prepared.stopped is not None:
             why = f"the launch of {kernel.__name__} fails, {prepared.stopped.message}"
-            raise ApiError("cudaErrorInvalidConfiguration", why)
+            raise ApiError(why, "cudaErrorInvalidConfiguration")
         return prepared
 
     def _kernel(
@@ -109,7 +109,7 @@ class LaunchCalls(State):
         threads = values[3] & 0xFFFFFFFF
         each = kernel.static_shared + values[5]
         if not 0 < threads <= Device.MAX_THREADS_PER_BLOCK:
-            raise ApiError("cudaErrorInvalidValue", f"a block of {threads:,} threads is asked for")
+            raise ApiError(f"a block of {threads:,} threads is asked for")
         if each > kernel.most_shared:
             return Answer(0)
         room = Device.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR // (each + RESERVED_SHARED)
@@ -127,7 +127,6 @@ class LaunchCalls(State):
             else f", and this device has {MAX_SHARED_OPTIN:,}"
         )
         raise ApiError(
-            "cudaErrorInvalidValue",
             f"the launch of {kernel.__name__} fails, a block has at most {kernel.most_shared:,} "
             f"bytes of shared memory as it is, got {wanted:,}{hint}",
         )
@@ -140,7 +139,6 @@ class LaunchCalls(State):
             if kernel.static_shared + dynamic > MAX_SHARED_OPTIN:
                 static = f" beside {kernel.static_shared:,} static ones"
                 raise ApiError(
-                    "cudaErrorInvalidValue",
                     f"{dynamic:,} bytes of dynamic shared memory are asked for"
                     f"{static if kernel.static_shared else ''}, and this device has "
                     f"{MAX_SHARED_OPTIN:,} for a block",
@@ -190,8 +188,8 @@ class LaunchCalls(State):
     def do_inside(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A call from a function on a stream."""
         raise ApiError(
-            "cudaErrorNotPermitted",
             "a function on a stream calls CUDA: let it tell the host, which can then ask for more",
+            "cudaErrorNotPermitted",
         )
 
     def do_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -208,7 +206,7 @@ class LaunchCalls(State):
     def _event(self, handle: int) -> Event:
         event = self._events.get(handle)
         if event is None:
-            raise ApiError("cudaErrorInvalidResourceHandle", "there is no such event")
+            raise ApiError("there is no such event", "cudaErrorInvalidResourceHandle")
         return event
 
     def do_record(self, line: int, values: tuple[int, ...], payload: bytes) -> None:
@@ -232,10 +230,10 @@ class LaunchCalls(State):
         start, end = (self._event(handle) for handle in values[:2])
         if not (start.recorded and end.recorded):
             why = "an event that was never recorded is asked for its time"
-            raise ApiError("cudaErrorInvalidResourceHandle", why)
+            raise ApiError(why, "cudaErrorInvalidResourceHandle")
         if not (start.happened and end.happened):
             why = "an event is asked for its time before it is reached: call cudaEventSynchronize"
-            raise ApiError("cudaErrorNotReady", why)
+            raise ApiError(why, "cudaErrorNotReady")
         self._say("times between events are those of this computer, not of a GPU")
         return Answer(max(int((end.time - start.time) * 1e9), 0))
 
