@@ -16,7 +16,7 @@ class Mbarriers(Emitter):
 
     def arrive(self: Any, place: str, arrivals: str, owed: str, *, drops: bool = False) -> str:
         """So many arrive, and transfers owe so much more; the word before."""
-        word = self.get(place, "i64")
+        word: str = self.get(place, "i64")
         parts = {"left": f"(w & {COUNT}) - n", "expected": f"(w >> {EXPECTED} & {COUNT}) - d",
                  "phase": f"w >> {PHASE}"}  # fmt: skip
         fields = {

@@ -112,12 +112,11 @@ class TensorCores(Arithmetic):
         if any(BITS[f.kind] < 8 for f in fragments) or "xor" in i.op:
             raise NotNative(i.name)
         groups = [names(o) for o in i.operands[:4]]
-        key = fragments, *(len(group) for group in groups), "satfinite" in i.op
+        counts, saturates = [len(group) for group in groups], "satfinite" in i.op
+        key = fragments, *counts, saturates
         name = f"product.{[*self.products, key].index(key)}"
         if key not in self.products:
-            self.products[key] = _product(
-                name, fragments, [len(group) for group in groups], saturates=key[-1]
-            )
+            self.products[key] = _product(name, fragments, counts, saturates=saturates)
         word = "i64" if fragments[0].kind == "f64" else "i32"
         row = self.op(f"getelementptr {word}, ptr %F.state, i32 %thread")
         handed = (f"i64 {self.state[r] * self.threads}" for group in groups for r in group)
