@@ -85,10 +85,11 @@ class CppModule:
         if types:
             ptx, lowered = compile_to_ptx(self.source, self.options, [name])
             arguments = [t.strip() for t in types.rstrip("> ").split(",")]
-            if signature is not None:
-                signature = signature.with_types(arguments)
             module = parse_module(ptx)
             function, memory = module.functions[lowered[name]], Memory(module)
+            signature = self._signature(function, plain)
+            if signature is not None:
+                signature = signature.with_types(arguments)
             for symbol, new in memory.allocations.items():  # variables are those of the source
                 if not symbol.startswith("$"):
                     memory.allocations[symbol] = self._memory.allocations.setdefault(symbol, new)
@@ -97,6 +98,7 @@ class CppModule:
         for function in self._module.kernels:
             own = mangled in function.name or plain == qualified
             if own and short_name(function.name) == plain and mangled + "I" not in function.name:
+                signature = self._signature(function, plain)
                 return CppKernel(self, self._module, function, plain, signature, self._memory)
         if signature is not None and signature.template:
             example = ", ".join("float" for _ in signature.template)
@@ -105,6 +107,9 @@ class CppModule:
             )
         kernels = ", ".join(self.signatures) or "none: is there a __global__ function?"
         raise BadInput(f"there is no kernel {name!r} in this source, it has {kernels}")
+
+    def _signature(self, function: Function, name: str) -> Signature | None:
+        return find_kernels(self.source, {i.line for i in function.instructions}).get(name)
 
     def _variable(self, name: str) -> np.ndarray[Any, Any]:
         for symbol, allocation in self._memory.allocations.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -85,10 +86,10 @@ def _blank(match: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", text)
 
 
-def find_kernels(source: str) -> dict[str, Signature]:
-    """The kernels of a source by name."""
+def find_kernels(source: str, lines: Collection[int] = ()) -> dict[str, Signature]:
+    """The kernels of a source by name; of several of one name that in which `lines` lie."""
     text = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', _blank, source, flags=re.DOTALL)
-    kernels = {}
+    kernels: dict[str, Signature] = {}
     for match in KERNEL.finditer(text):
         start = match.start("template") if match["template"] else match.start()
         end = closing(text, match.end())
@@ -99,9 +100,9 @@ def find_kernels(source: str) -> dict[str, Signature]:
             word.split()[-1] for word in (match["types"] or "").split(",") if word.split()
         )
         first = 1 + text.count("\n", 0, start + len(text[start:]) - len(text[start:].lstrip()))
-        kernels[match["name"]] = Signature(
-            match["name"], parameters, template, first, 1 + text.count("\n", 0, end)
-        )
+        name, last = match["name"], 1 + text.count("\n", 0, end)
+        if name not in kernels or any(first <= n <= last for n in lines) or not lines:
+            kernels[name] = Signature(name, parameters, template, first, last)
     return kernels
 
 

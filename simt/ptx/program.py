@@ -186,7 +186,7 @@ class PtxProgram:
         sizes = set()
         for function in self.used:
             for i in function.instructions:
-                if i.op[0] == "cp" and len(i.operands) > 2:
+                if i.op[0] == "cp" and i.operands[2:] and "bulk" not in i.op:
                     sizes.add(int(i.operands[2]))
                 if i.op[0] in ("wmma", "ldmatrix", "mbarrier") and space == "shared":
                     sizes |= {2, 8, 16}

@@ -473,6 +473,9 @@ class Arithmetic(Emitter):
         """`cvt` of one number."""
         to, of = op[-2:]
         words = set(op[1:-2])
+        if (to, of, words) == ("tf32", "f32", {"rna"}):
+            formula = "b + 4096 & 4294959104 if b & 2139095040 != 2139095040 else b"
+            return self.calc("i32", formula, b=self.bits(value, of, "u32"))
         unknown = words - {"rn", "ftz", "sat", *ROUND} - MODES or {to, of} - LLVM.keys()
         if unknown or {"tf32", "f16x2", "bf16x2"} & {to, of}:
             raise NotNative(".".join(op))

@@ -250,6 +250,7 @@ def test_options_reach_the_compiler() -> None:
 )  # fmt: skip
 def test_what_a_plain_launch_finds_is_a_warning_with_its_line(before: str, name: str) -> None:
     text = "__global__ void f(int* x) {\n    x[0] = threadIdx.x;\n}" + "}" * ("a {" in before)
+    text += "\nnamespace c { __global__ void f(float* y) { y[0] = 1; } }"
     with pytest.warns(SimtWarning, match=r"^line 2: race on x\[0\]"):
         cpp(before + text)[name][1, 64](np.zeros(1, np.int32))
 

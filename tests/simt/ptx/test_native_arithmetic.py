@@ -56,7 +56,7 @@ GROUPS = {
     + [f"cvt.{mode}.f32.f64" for mode in ("rn", "rm", "rp", "rz")]
     + [f"cvt.{mode}.f32.f32" for mode in ("rni", "rzi", "rmi", "rpi", "sat", "ftz")]
     + ["cvt.f64.f32", "cvt.f32.f16", "cvt.f64.f16", "cvt.f32.bf16"]
-    + ["cvt.rn.bf16.f32", "cvt.rz.bf16.f32"],
+    + ["cvt.rn.bf16.f32", "cvt.rz.bf16.f32", "cvt.rna.tf32.f32"],
     "comparisons": [f"set.{test}.u32.{kind}" for kind in ("s32", "u64", "f32", "f64", "f16")
                     for test in ("eq", "ne", "lt", "le", "gt", "ge")]
     + [f"set.{test}.f32.f32" for test in ("equ", "neu", "ltu", "geu", "num", "nan")]

@@ -265,6 +265,8 @@ def test_a_warp_multiplies_whole_or_not_at_all(guard: str, block: int, says: str
     "name",
     ["m16n8k32.row.col.f32.e4m3.e4m3.f32", "m8n8k4.row.col.f32.f16.f16.f32", "sp.m16n8k16.f16"],
 )
-def test_what_other_gpus_multiply_is_refused(name: str) -> None:
+def test_what_is_not_carried_out_is_refused(name: str) -> None:
     text = kernel(name, ["f32"], [4, 4, 2, 4])
     assert "does not carry out mma.sync.aligned" in said(text, np.zeros(8, "u4"), np.zeros(8, "u4"))
+    bulk = "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r5], %r8;"  # %r8 bytes
+    assert "does not carry out cp.async.bulk" in said(bulk, np.zeros(8, "u4"))
