@@ -27,10 +27,9 @@ from simt.ptx.native.build import compiled
 from simt.ptx.native.emitter import NotNative
 from simt.ptx.native.scheduler import MASKS, Kernel
 from simt.ptx.native.textures import object_table, ways
-from simt.ptx.native.translator import FAULTS, FRAME, MOST_PRINTED, OWN, SAID
+from simt.ptx.native.translator import FAULTS, FRAME, MOST_PRINTED, OWN, SAID, Triple
 from simt.ptx.program import PtxProgram
 
-Triple = tuple[int, int, int]
 Line = tuple[int, int, int, bytes]  # block, thread, text and values of what a thread prints
 Array = np.ndarray[Any, Any]
 SHARES_EACH = 8  # parts of the grid for each worker
@@ -57,8 +56,9 @@ def launch_native(
         if "left" in native:
             raise NotNative(native["left"])
         for even in (True, False):
-            key = block, even, *ways(program)
-            code = native.get(key) or _Code(program, block, even=even)
+            together = program.cooperative or (grid, block) in native.get("together", ())
+            key = block, even, together, *ways(program)
+            code = native.get(key) or _Code(program, block, even=even, together=together)
             native[key], common = code, _Common(program, code.kernel, values)
             if common.even:
                 break
@@ -88,13 +88,10 @@ def launch_native(
     if status:
         _put_back(saved)
         if status == FAULTS["waits"] and not code.kernel.together:  # maybe for a later block
-            native.clear()
-            native["together"] = True
+            native.setdefault("together", set()).add((grid, block))
             return launch_native(program, grid, block, values, dynamic, executor)
         if status == FAULTS["trap"]:
-            _leave(
-                program, "its threads allocate, launch, recurse, print much or own text, or trap"
-            )
+            _leave(program, "its threads launch, allocate, recurse, trap, print much or own text")
         return None
     if noted:  # of the same numbers once
         told = native.setdefault("told", [])
@@ -143,8 +140,8 @@ class _Code:
         NotNative: it is not translated.
     """
 
-    def __init__(self, program: PtxProgram, block: Triple, *, even: bool) -> None:
-        self.kernel = Kernel(program, block, even=even)
+    def __init__(self, program: PtxProgram, block: Triple, **how: bool) -> None:
+        self.kernel = Kernel(program, block, **how)
         self.go = compiled(self.kernel.text, self.kernel.functions)
 
     def run(

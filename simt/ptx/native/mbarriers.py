@@ -25,8 +25,8 @@ class Mbarriers(Emitter):
         }
         before = self.op(f"ashr i64 {self.op(f'shl i64 {word}, {SIGNED}')}, {SIGNED + OWED}")
         fields["owing"] = self.op(f"add i64 {before}, {owed}")
-        wrong = self.calc("i64", f"w == 0 or left > {COUNT}", w=word, **fields)
-        self.unless(wrong, "fault.barrier")  # not there, or more than it expects
+        wrong = f"w == 0 or left > {COUNT}"  # not there, or more than it expects
+        self.unless(self.calc("i64", wrong, w=word, **fields), "fault.barrier")
         fields["full"] = self.calc("i64", "left == 0 and owing == 0", **fields)
         self.set(place, self.calc("i64", " ".join(AFTER.split()), **fields), "i64")
         return word
@@ -35,8 +35,8 @@ class Mbarriers(Emitter):
         what, operands = i.op[1], i.operands
         wide = [self.bits(self.read(o, "s32"), "s32", "s64") for o in operands[1:] if o[0] != "["]
         if what == "pending_count":
-            state = self.read(operands[1], "u64")
-            self.write(operands[0], self.calc("i64", f"w & {COUNT}", w=state), "u64")
+            pending = self.calc("i64", f"w & {COUNT}", w=self.read(operands[1], "u64"))
+            self.write(operands[0], pending, "u64")
             return
         place = self.place(i, next(o for o in operands if o[0] == "["), 8, writes=True)
         if what in ("init", "inval"):

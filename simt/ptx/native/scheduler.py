@@ -8,7 +8,7 @@ cooperative launch, or that wait for later ones, all begin before one goes on a 
 
 from simt.ptx.memory import LOCAL_BITS, POISON
 from simt.ptx.native.textures import Fetches
-from simt.ptx.native.translator import BARRIER, FAULTS, FRAME, OWN, SAID, TURN, WARP
+from simt.ptx.native.translator import BARRIER, FAULTS, FRAME, OWN, SAID, TURN, WARP, Triple
 from simt.ptx.parse import WINDOWS
 from simt.ptx.program import PtxProgram
 
@@ -62,10 +62,8 @@ class Kernel(Fetches):
         NotNative: it holds what is not translated.
     """
 
-    def __init__(
-        self, program: PtxProgram, block: tuple[int, int, int], *, even: bool = True
-    ) -> None:
-        super().__init__(program, block, even=even)
+    def __init__(self, program: PtxProgram, block: Triple, **how: bool) -> None:
+        super().__init__(program, block, **how)
         ends = {f"fault.{name}": f"i64 {number}" for name, number in FAULTS.items()}
         ends["stopped"] = "i64 1"
         functions = []

@@ -27,6 +27,7 @@ from simt.ptx.parse import WINDOWS, Instruction, address_of, names, space_of
 from simt.ptx.program import PtxProgram
 from simt.ptx.translate import ATOMICS, PACKED, SPECIAL, WIDEST, number, result_kind
 
+Triple = tuple[int, int, int]
 # the words of what a worker is handed: numbers, then addresses
 OWN = ("shared", "local", "state", "points", "warps", "values", "masks", "said")  # of a block
 FRAME = ("stop", "noted", "block", "gx", "gy", "gz", "dynamic", "count", "grid", "own", "printed",
@@ -53,7 +54,7 @@ BARRIER, WARP, TURN = 1, 2, 3  # kinds of points
 class Translator(TensorCores, Mbarriers):
     """The text of one kernel's thread; `scheduler` makes a function of it."""
 
-    def __init__(self, program: PtxProgram, block: tuple[int, int, int], *, even: bool) -> None:
+    def __init__(self, program: PtxProgram, block: Triple, *, even: bool, together: bool) -> None:
         super().__init__()
         self.program = program
         self.even = even  # pointers lead to multiples of 16 bytes
@@ -68,7 +69,7 @@ class Translator(TensorCores, Mbarriers):
         self.known = Registers(self.flat, symbols)
         self.points = [k for k, i in enumerate(self.flat.code) if is_point(i)]
         self.kinds = [_kind_of_point(self.flat.code[k]) for k in self.points]
-        self.together = program.cooperative or "together" in program.native  # all blocks at once
+        self.together = together  # all blocks at once
         self.warps = self.together or bool({WARP, TURN} & {*self.kinds})
         self.slots: list[Root] = []  # pointers of which is known what they lead to
         self.written: set[Root] = set()
