@@ -117,7 +117,8 @@ def wavefronts(addresses: Lanes, offset: int, size: int, load: bool) -> tuple[in
     >>> wavefronts(4 * np.arange(64).reshape(2, 32), 0, 4, True)
     (2, 2)
     """
-    pattern = blake2b(addresses.tobytes(), digest_size=16).digest()
+    raw = addresses.tobytes()
+    pattern = raw if len(raw) <= 1 << 12 else blake2b(raw, digest_size=16).digest()
     key = pattern, offset % (BANKS * BANK_BYTES), size, load
     counts = _pattern_counts.get(key)
     if counts is None:
