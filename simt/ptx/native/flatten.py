@@ -102,9 +102,11 @@ def flattened(program: PtxProgram) -> Flat:
 
 def _gather(flat: Flat) -> None:
     """What one lane does for its warp waits until it is needed: a warp stops once for several."""
+    if not any(map(for_its_warp, flat.code)):
+        return
     code: list[Instruction] = []
     waiting: list[Instruction] = []
-    places: dict[int, int] = {}
+    places, targets = dict[int, int](), {*flat.labels.values()}
 
     def settle() -> None:
         if waiting:
@@ -118,7 +120,7 @@ def _gather(flat: Flat) -> None:
             waiting.clear()
 
     for at, i in enumerate(flat.code):
-        if at in flat.labels.values():
+        if at in targets:
             settle()
         places[at] = len(code)
         if for_its_warp(i) and not i.guard:

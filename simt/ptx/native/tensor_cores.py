@@ -11,8 +11,6 @@ from simt.ptx.native.emitter import FLOATS, LLVM, NotNative
 from simt.ptx.parse import Instruction, address_of, names, space_of
 from simt.ptx.tensor_cores import BITS, Fragment, moved, multiplied, places
 
-LANES = 32
-
 
 def _where(e: Arithmetic, f: Fragment, number: int, lane: str) -> tuple[str, str]:
     """Row and column of one of the numbers that a lane holds."""
@@ -70,7 +68,7 @@ def _product(
             yield e.at(own[number // many], index, kind), e.at(matrix, place, "double")
 
     a, b, total = matrices = [e.variable(f"[{f.rows * f.columns} x double]") for f in given]
-    with e.each(f"{LANES}", "i64") as lane:
+    with e.each("32", "i64") as lane:
         for f, own, matrix in zip(given, registers[1:], matrices, strict=True):
             for register, place in each(f, own, matrix, lane):
                 e.set(place, _decoded(e, f.kind, register), "double")
@@ -86,7 +84,7 @@ def _product(
             y = e.op(f"load {vector}, ptr {e.at(b, j * n, 'double')}, align 8")
             result = e.calc(vector, "result + x * y", result=result, x=x, y=y)
         e.do(f"store {vector} {result}, ptr {place}, align 8")
-    with e.each(f"{LANES}", "i64") as lane:
+    with e.each("32", "i64") as lane:
         for register, place in each(to, registers[0], total, lane):
             value = _encoded(e, to.kind, e.get(place, "double"), saturates=saturates)
             e.set(register, value, LLVM[to.kind])
@@ -129,7 +127,7 @@ class TensorCores(Arithmetic):
         (base, further), pair = address_of(i.operands[1]), Fragment(8, 8, "f16", 2)
         width = self.flat.widths.get(base, 0)
         kept = [self.kept(register) for register in names(i.operands[0])]
-        with self.each(f"{LANES}", "i64") as lane:
+        with self.each("32", "i64") as lane:
             for number in range(len(kept) * 2):
                 row, column = _where(self, pair, number % 2, lane)
                 row, column = (column, row) if "trans" in i.op else (row, column)
