@@ -163,9 +163,12 @@ class Arithmetic(Emitter):
         return self.select(self.op(f"icmp uge i32 {amount}, {n}"), f"i{n}", "0", moved)
 
     def _op_bfi(self, op: Op, t: str, n: int, a: str, b: str, start: str, size: str) -> str:
-        ones = self.op(f"sub {t} {self._shifted('shl', n, '1', size)}, 1")
-        mask, moved = (self._shifted("shl", n, v, start) for v in (ones, a))
+        mask, moved = self._ones(n, start, size), self._shifted("shl", n, a, start)
         return self.calc(t, "b & ~mask | moved & mask", b=b, mask=mask, moved=moved)
+
+    def _ones(self, n: int, start: str, size: str) -> str:
+        ones = self.op(f"sub i{n} {self._shifted('shl', n, '1', size)}, 1")
+        return self._shifted("shl", n, ones, start)
 
     def _op_bfe(self, op: Op, t: str, n: int, a: str, start: str, size: str, *_: str) -> str:
         x, y = (self.op(f"zext i32 {v} to i64") for v in (start, size))
@@ -174,6 +177,11 @@ class Arithmetic(Emitter):
         how = "ashr" if op[-1][0] == "s" else "lshr"
         moved = self._shifted("shl", n, a, up)
         return self._shifted(how, n, moved, self.op(f"sub i32 {n}, {size}"))
+
+    def _op_bmsk(self, op: Op, t: str, n: int, start: str, size: str, *_: str) -> str:
+        if "wrap" in op:
+            start, size = (self.op(f"and i32 {v}, 31") for v in (start, size))
+        return self._ones(n, start, size)
 
     def _op_popc(self, op: Op, t: str, n: int, a: str, *_: str) -> str:
         return self.cast("trunc", self.call("ctpop", t, a), t, "i32")
