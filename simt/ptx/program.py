@@ -120,17 +120,20 @@ class PtxProgram:
         self.copies_go_on = any(i.op[0] == "cp" for i in every)  # while their thread does
         self.cooperative = cooperative or "cudaCGSynchronize" in calls
         self.launches = any(w.startswith("__cudaCDP2") for w in self._operand_words)
-        self.written_parameters = self._through(
+        self.writes_through = self._through(
             lambda i: i.op[0] in ("st", "atom", "red") or i.op[:2] == ("wmma", "store")
         )
+        self.written_parameters = self._names(self.writes_through)
         # through which it does more than strong loads, as of a flag that the host sets meanwhile
-        self.plain_parameters = self._through(
+        self.plain_parameters = self._names(self._through(
             lambda i: i.op[0] != "ld" or not {"volatile", "relaxed", "acquire", "mmio"} & {*i.op}
-        )
+        ))  # fmt: skip
         self.textures: dict[int, Texture | Texels] = {}  # by the numbers of the objects
         self.fetches = any(i.op[0] in ("tex", "tld4", "suld", "sust") for i in every)
         self.sets_texels = any(i.op[0] == "sust" for i in every)
-        self.reached: dict[str, Allocation] = {}  # through pointers that lie in memory
+        self.follows_pointers = -1 in self._through(lambda i: True)  # that lie in memory
+        self.reached: dict[str, Allocation] = {}  # through these, or written through a structure
+        self.further: dict[str, Allocation] = {}  # the rest, of which a structure may name some
         self.fetched: dict[str, Allocation] = {}  # through texture objects
         self._codes: dict[bool, dict[str, Code]] = {}
         self.native: dict[Any, Any] = {}  # machine code by the block's shape, or why there is none
@@ -234,9 +237,10 @@ class PtxProgram:
     def launch_memory(self, values: tuple[Any, ...]) -> LaunchMemory:
         """The memory that a launch with these arguments reaches."""
         memory = LaunchMemory({"global": {}, "const": {}})
-        for allocation in self.fetched.values():
-            allocation.readonly = True
-        everything = self.memory.allocations | self.reached | self.fetched
+        for group in (self.fetched, self.further):
+            for allocation in group.values():
+                allocation.readonly = group is self.fetched
+        everything = self.memory.allocations | self.reached | self.fetched | self.further
         for name, allocation in everything.items():
             memory.tables[allocation.space][allocation.address >> 40] = allocation
             memory.names[allocation.number] = name
@@ -259,19 +263,25 @@ class PtxProgram:
     def _reach(self) -> dict[str, set[int]]:
         return _provenance(self.function)
 
-    def _through(self, accesses: Callable[[Instruction], bool]) -> set[str]:
-        """The parameters through which the kernel may access memory in such a way."""
-        parameters: set[int] = set()
+    def _names(self, words: set[int]) -> set[str]:
+        names = self.source.parameters
+        return set(names) if -1 in words else {names[word >> 16] for word in words}
+
+    def _through(self, accesses: Callable[[Instruction], bool]) -> set[int]:
+        """The words of parameters through which the kernel may access memory in such a way.
+
+        Each is the parameter's number and the byte; -1 is an address that comes from elsewhere.
+        """
+        words: set[int] = set()
         if len(self.used) > 1 or self.launches:
-            return set(self.source.parameters)
+            return {-1}
         reach = self._reach
         for i in self.function.instructions:
             if accesses(i) and "param" not in i.op and (i.op[0] == "cp" or "shared" not in i.op):
                 addresses = " ".join(o for o in i.operands if "[" in o)
                 for register in re.findall(r"%\w+", addresses):
-                    parameters |= reach.get(register, set())
-        names = self.source.parameters
-        return set(names) if -1 in parameters else {names[k] for k in parameters}
+                    words |= reach.get(register, set())
+        return words
 
 
 def _bytes_of(allocation: Allocation, name: str) -> View:
@@ -279,7 +289,7 @@ def _bytes_of(allocation: Allocation, name: str) -> View:
 
 
 def _provenance(function: Function) -> dict[str, set[int]]:
-    """From which parameters what is in each register may have come; -1: from anywhere."""
+    """From which words of parameters what is in each register may have come; -1: from anywhere."""
     numbers = {array.name: k for k, array in enumerate(function.params)}
     reach: dict[str, set[int]] = {}
     changed = True
@@ -298,8 +308,12 @@ def _provenance(function: Function) -> dict[str, set[int]]:
 
 def _comes_from(i: Instruction, numbers: dict[str, int], reach: dict[str, set[int]]) -> set[int]:
     if i.op[0] == "ld" and "param" in i.op:
-        name = re.findall(r"[\w$]+", i.operands[1])[0]
-        return {numbers[name]} if name in numbers else {-1}
+        name, *at = re.findall(r"[\w$]+", i.operands[1])
+        if name not in numbers:
+            return {-1}
+        first, size = int(at[0]) if at else 0, int(i.op[-1][1:]) // 8
+        count = next((int(w[1]) for w in i.op if re.fullmatch(r"v\d", w)), 1)
+        return {numbers[name] << 16 | b for b in range(first & -8, first + count * size, 8)}
     if i.op[0] in ("ld", "atom"):
         return {-1} if i.op[-1] in ("u64", "b64", "s64") else set()
     if i.op[0] == "setp":

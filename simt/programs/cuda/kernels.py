@@ -44,7 +44,8 @@ class Arguments:
     reads: list[Piece] = field(default_factory=list)
     writes: list[Piece] = field(default_factory=list)
     polls: list[Piece] = field(default_factory=list)  # reads what the host may write meanwhile
-    others: dict[str, Piece] = field(default_factory=dict)  # reached by pointers in memory
+    others: dict[str, Piece] = field(default_factory=dict)  # by pointers in memory, in structures
+    further: dict[str, Piece] = field(default_factory=dict)  # all else, of which it may read some
     fetched: dict[str, Piece] = field(default_factory=dict)  # by textures
     textures: dict[int, Texture | Texels] = field(default_factory=dict)
 
@@ -69,13 +70,18 @@ class DeviceKernel:
         """Arguments as the machine takes them: a pointer into memory of the device as an array."""
         memory, result = self.code.memory, Arguments(())
         values: list[Any] = []
-        loose = self._follows_pointers()
+        loose, wide = self.program.follows_pointers, any(len(raw) > 8 for raw in arguments)
+        writes: dict[int, bool] = {}  # what arguments point to, and whether it is written through
+        for k, raw in enumerate(arguments):
+            for at in range(0, len(raw) - 7, 8):
+                number = int.from_bytes(raw[at : at + 8], "little") >> GLOBAL_BITS
+                written = loose or k << 16 | at in self.program.writes_through
+                writes[number] = written or writes.get(number, False)
         for name, raw, kind in zip(self.names, arguments, self.program.function.kinds, strict=True):
             pointer = int.from_bytes(raw, "little") if len(raw) == 8 and kind != "f64" else 0
             block = memory.at(pointer)
             if block is None:
                 values.append(raw)
-                loose = loose or len(raw) > 8
                 continue
             block.name = block.name or name
             element = self._elements.get(name) or BYTES
@@ -84,16 +90,17 @@ class DeviceKernel:
                 View(block.allocation, element, (max(block.size // size, 0),), (size,),
                      pointer - block.address, name)
             )  # fmt: skip
-            writes = name in self.program.written_parameters
             plain = name in self.program.plain_parameters
-            (result.writes if writes else result.reads if plain else result.polls).append(block)
+            written = writes[pointer >> GLOBAL_BITS]
+            (result.writes if written else result.reads if plain else result.polls).append(block)
         direct = {id(b) for b in (*result.reads, *result.writes, *result.polls)}
-        if loose:
-            for block in memory.blocks.values():
+        if loose or wide:
+            for number, block in memory.blocks.items():
                 if block.kind not in ("variable", "array") and id(block) not in direct:
-                    self._reach(result.others, block, result)
-            result.writes += result.reads + result.polls
-            result.reads = []
+                    given = loose or writes.get(number, False)
+                    self._reach(result.others if given else result.further, block, result)
+                    if not given and number in writes:
+                        result.reads.append(block)
         if self.program.fetches:
             words = {
                 int.from_bytes(raw[at : at + 8], "little")
@@ -115,19 +122,10 @@ class DeviceKernel:
         """Names a piece of memory that no argument points to."""
         name = block.name or block.variable or f"array_of_line_{block.line}"
         variables = self.program.memory.allocations
-        while any(
-            name in known for known in (result.others, result.fetched, self.names, variables)
-        ):
+        groups = (result.others, result.further, result.fetched, self.names, variables)
+        while any(name in known for known in groups):
             name += "_"
         group[name] = block
-
-    def _follows_pointers(self) -> bool:
-        """Whether it may take an address from memory."""
-        return any(
-            i.op[0] in ("ld", "atom") and "param" not in i.op and i.op[-1] in ("u64", "b64", "s64")
-            for f in self.program.used
-            for i in f.instructions
-        )
 
 
 @dataclass
@@ -169,6 +167,7 @@ class PreparedKernel(PreparedPtx):
             program.launched = []
             program.most_shared = kernel.most_shared
             program.reached = {name: b.allocation for name, b in marshalled.others.items()}
+            program.further = {name: b.allocation for name, b in marshalled.further.items()}
             program.fetched = {name: b.allocation for name, b in marshalled.fetched.items()}
             program.textures = marshalled.textures
             return program, LaunchArguments(marshalled.values), marshalled.values

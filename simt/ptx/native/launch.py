@@ -38,8 +38,8 @@ MOST_TOLD = 100  # launches of a kernel of which something is told
 MAX_REASON = 300  # characters of what LLVM says
 PART = 1 << 23  # bytes that one core copies at once
 left_to_executor: dict[str, str] = {}  # the kernels that always are, and why
-_spare: dict[int, Array] = {}  # the last copies, for the next launch to overwrite
-SPARE = 1 << 26  # bytes, the largest that is kept
+_spare: list[Array] = []  # the last copies, for the next launches to overwrite
+SPARE = 1 << 27  # bytes, the most that are kept
 
 
 def launch_native(
@@ -97,8 +97,9 @@ def launch_native(
         told = native.setdefault("told", [])
         launched = grid, block, *(repr(v) for v in values if not isinstance(v, View | bytes))
     if not noted or launched in told or len(told) > MOST_TOLD:
-        _spare.clear()
-        _spare.update((copy.size, copy) for copy in saved.values() if copy.size <= SPARE)
+        _spare[:0] = saved.values()
+        while sum(copy.size for copy in _spare) > SPARE:
+            _spare.pop()
         print(printed, end="")
         return LaunchResult(program.source, [], shared_bytes=code.kernel.sizes["shared"])
     told.append(launched)
@@ -117,7 +118,10 @@ def _leave(program: PtxProgram, reason: str) -> None:
 
 def _copies(allocations: list[Allocation]) -> dict[Allocation, Array]:
     """Copies of memory, of much of it by all cores."""
-    copies = {a: _spare.pop(a.data.size, np.empty_like(a.data)) for a in allocations}
+    copies = {}
+    for a in allocations:
+        fits = (k for k, copy in enumerate(_spare) if copy.size == a.data.size)
+        copies[a] = np.empty_like(a.data) if (k := next(fits, -1)) < 0 else _spare.pop(k)
     parts = [
         (copy[k : k + PART], a.data[k : k + PART])
         for a, copy in copies.items()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from simt.core.findings import Stop
+from simt.ptx.program import PtxListing, PtxProgram
 
 from .run import Run, engines, run
 
@@ -55,6 +56,27 @@ def said(body: str, *arrays: Any, **launch: Any) -> str:
 
 def zeros(n: int = 32, dtype: str = "i4") -> np.ndarray:
     return np.zeros(n, dtype)
+
+
+# --- what it reaches
+
+LOADED = "ld.global.u64 %rd5, [%rd3]; "
+REACHED = [  # what a kernel does: the words that it writes through; whether it follows pointers
+    ("ld.param.u64 %rd5, [kernel_param_2+16]; st.global.u64 [%rd3], %rd5;", {(4, 0)}, False),
+    ("ld.param.v2.u64 {%rd5, %rd6}, [kernel_param_2+16]; st.u8 [%rd6], 1;",
+     {(2, 16), (2, 24)}, False),
+    (LOADED + "ld.param.u64 %rd6, [kernel_param_3]; st.global.u64 [%rd6], %rd5;", {(3, 0)}, False),
+    (LOADED + "add.u64 %rd6, %rd5, 8; ld.global.u8 %r5, [%rd6];", set(), True),
+    (LOADED + "st.global.u8 [%rd5], %r1;", None, True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "words", "follows"), REACHED)
+def test_through_which_words_of_parameters_a_kernel_writes(body: str, words: Any, follows: bool):
+    names = [f"p{k}" for k in range(7)]
+    program = PtxProgram(text(body), "kernel", PtxListing("kernel", names))
+    written = {-1} if words is None else {k << 16 | at for k, at in words}
+    assert (program.writes_through, program.follows_pointers) == (written, follows)
 
 
 # --- threads

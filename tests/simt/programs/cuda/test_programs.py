@@ -246,6 +246,7 @@ WIDE = {
     "nothing": ("0 0 0", None),
     "askew": ("cudaErrorMisalignedAddress", "accesses 16 bytes at once from byte 4 of x on"),
     "lacking": ("cudaErrorNotSupported", "cudaIpcGetEventHandle is not covered: it gives"),
+    "structure": ("1 11 32 32", None),
 }
 
 
