@@ -6,6 +6,7 @@ lie between. Here it writes when it is waited for, and who touches its place bef
 
 from collections.abc import Container
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from simt.core.chunk import Write
 from simt.core.masks import EMPTY, split
 from simt.core.memory import View
-from simt.ptx.memory import MemoryAccess, joined
+from simt.ptx.memory import WORDS, MemoryAccess, joined
 
 Lanes = Any
 
@@ -43,37 +44,38 @@ class AsyncCopies(MemoryAccess):
         self.numbers = count()
 
     def copy_later(
-        self, to: Lanes, start: int, of: Lanes, begin: int, size: int, src_size: Any
+        self, to: Lanes, start: int, of: Lanes, begin: int, size: int, many: Any
     ) -> None:  # fmt: skip
-        """`cp.async`: reads now, writes when it is waited for; beyond `src_size` zeros."""
+        """`cp.async`: reads so `many` bytes now, writes them when waited for, zeros behind."""
         if self.mask is EMPTY:
             return
-        word = np.dtype(np.uint32)
-        value = self.rely(self.load("global", of, begin, word, size // 4))
-        parts = [value] if size == 4 else [value[..., k] for k in range(size // 4)]
-        if src_size is not None and bool((src_size != size).any()):
-            parts = [np.where(src_size > 4 * k, part, word.type(0)) for k, part in enumerate(parts)]
-        many = (parts[0], word) if size == 4 else joined(tuple(parts), word)
-        self.copies.append(Copy(next(self.numbers), self.line, self.mask, to, start, *many))
-        self._notify(self.copies[-1:])
+        word, byte = np.dtype(WORDS[size]), np.dtype(np.uint8)
 
-    def _notify(self, copies: list[Copy]) -> None:
-        """Notifies observers of copies in flight."""
+        def read(dtype: np.dtype[Any], behind: int = 0) -> Lanes:
+            return self.rely(self.load("global", of, begin + behind, dtype, 1))
+
+        def fewer() -> Lanes:
+            zero = np.zeros((1, 1), byte)
+            choices = [((many <= k, lambda: zero), (many > k, partial(read, byte, k)))
+                       for k in range(size)]  # fmt: skip
+            return joined(tuple(map(self._merged_parts, choices)), byte)[0]
+
+        value = self._merged_parts([(many >= size, partial(read, word)), (many < size, fewer)])
+        self.copies.append(Copy(next(self.numbers), self.line, self.mask, to, start, value, word))
+        self.notify(self.copies[-1:])
+
+    def notify(self, copies: list[Copy]) -> None:
+        """Tells observers of copies in flight; after a barrier again, for they may still write."""
 
         def begin(view: View, slot: Any) -> None:
-            write = Write(self, view, slot, copy.value)
             for callback in self.events.begin:
-                callback(self, write, (slot,))
+                callback(self, Write(self, view, slot, copy.value), (slot,))
 
         before, line = self.mask, self.line
         for copy in copies if self.events.begin else ():
             self.line, self.mask = copy.line, copy.mask
             self._each("shared", copy.to, copy.start, copy.dtype, begin)
         self.mask, self.line = before, line
-
-    def still_copying(self) -> None:
-        """Repeats the notification after a barrier: the copies may still write."""
-        self._notify(self.copies)
 
     def commit_copies(self) -> None:
         """Makes one group of the copies that each active thread has begun since its last."""
@@ -82,11 +84,10 @@ class AsyncCopies(MemoryAccess):
         mine, number = self.spread(True if self.mask is None else self.mask), next(self.numbers)
         copies = []
         for copy in self.copies:
-            ours, others = split(copy.mask, mine) if copy.group < 0 else (EMPTY, copy.mask)
-            if ours is not EMPTY:
-                copies.append(replace(copy, mask=ours, group=number))
-            if others is not EMPTY:
-                copies.append(replace(copy, mask=others))
+            ours, others = split(copy.mask, copy.group < 0 and mine)
+            for mask, group in (ours, number), (others, copy.group):
+                if mask is not EMPTY:
+                    copies.append(replace(copy, mask=mask, group=group))
         self.copies, self.groups[number] = copies, mine
 
     def wait_for_copies(self, pending: int) -> None:
@@ -108,8 +109,7 @@ class AsyncCopies(MemoryAccess):
         """Writes what these threads copy, as far as the "number" or "group" is one of those."""
         before, line, copies = self.mask, self.line, []
         for copy in self.copies:
-            chosen = getattr(copy, field) in which
-            now, later = split(copy.mask, lanes) if chosen else (EMPTY, copy.mask)
+            now, later = split(copy.mask, getattr(copy, field) in which and lanes)
             if later is not EMPTY:
                 copies.append(replace(copy, mask=later))
             if now is not EMPTY:

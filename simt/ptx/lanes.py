@@ -52,7 +52,7 @@ class WarpOperations(Mbarriers):
     def sync_threads(self) -> None:
         """`bar.sync 0`, C++'s `__syncthreads()`."""
         sync.barrier(self)
-        self.still_copying()
+        self.notify(self.copies)
 
     def sync_threads_with(self, mode: str, predicate: Lanes) -> Lanes:
         """`bar.red`: a barrier that counts or combines the predicates of its threads."""
@@ -93,7 +93,7 @@ class WarpOperations(Mbarriers):
             return arrive
         for callback in self.events.gathered:
             callback(self, arrived, waiting)
-        self.still_copying()
+        self.notify(self.copies)
         return True
 
     def make_grid_barrier(self) -> None:

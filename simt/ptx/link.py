@@ -34,8 +34,8 @@ def link(texts: Sequence[str], bases: Sequence[Mapping[str, int]]) -> Module:
                 raise Stop(Finding("unsupported", None, message))
             if linkage not in LINKAGE and private[name] > 1:  # each file has its own
                 text = re.sub(rf"(?<![\w$%.]){re.escape(name)}(?![\w$])", f"{name}${number}", text)
-        text = VARIABLE.sub(lambda v: "" if v["linkage"] == ".extern " else v[0], text)
-        part = parse(text, base)
+        text = re.sub(r"\b__local_depot\d+", rf"\g<0>${number}", text)  # each function's
+        part = parse(VARIABLE.sub(lambda v: "" if v["linkage"] == ".extern " else v[0], text), base)
         module.functions = part.functions | module.functions
         module.arrays = part.arrays | module.arrays
     return module

@@ -522,16 +522,15 @@ class _Translator(TensorCores, MbarrierInstructions):
             self._arrive_when_copied(i)
             return
         if "commit_group" in i.op or "wait_all" in i.op or "wait_group" in i.op:
-            left = int(i.operands[0]) if "wait_group" in i.op else 0
-            self._emit("m.commit_copies()" if "wait_group" not in i.op else "pass")
+            if "wait_group" not in i.op:
+                self._emit("m.commit_copies()")
             if "commit_group" not in i.op:
-                self._emit(f"m.wait_for_copies({left})")
+                self._emit(f"m.wait_for_copies({i.operands[0] if 'wait_group' in i.op else 0})")
             return
         to, start = self.address(i.operands[0])
         of, begin = self.address(i.operands[1])
-        size = int(i.operands[2])
-        source_bytes = self.read(i.operands[3], "u32") if len(i.operands) > 3 else "None"
-        self._emit(f"m.copy_later({to}, {start}, {of}, {begin}, {size}, {source_bytes})")
+        many = self.read(i.operands[3], "u32") if len(i.operands) > 3 else i.operands[2]
+        self._emit(f"m.copy_later({to}, {start}, {of}, {begin}, {i.operands[2]}, {many})")
 
     def _do_pragma(self, i: Instruction) -> None:
         self._emit("pass")

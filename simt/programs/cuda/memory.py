@@ -7,7 +7,7 @@ same for host and kernels.
 
 import itertools
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -137,9 +137,9 @@ class DeviceMemory:
 
     def free(self, block: Piece, line: int) -> None:
         """Gives memory back."""
-        number = block.address >> GLOBAL_BITS
-        block.freed = line
-        self.freed[number] = self.blocks.pop(number)
+        number, nothing = block.address >> GLOBAL_BITS, Allocation("global", np.empty(0, np.uint8))
+        block.freed, nothing.address = line, block.address
+        self.freed[number] = replace(self.blocks.pop(number), allocation=nothing)  # named, not kept
         if block.shared:
             (self.folder / f"shared-{number}").unlink()
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
+from weakref import ref
 
 from simt.core.findings import Finding
 from simt.core.places import Place
@@ -146,7 +147,7 @@ class State:
         self._captured_events: dict[int, tuple[Any, list[Any]]] = {}
         self.host_writes: list[tuple[int, bytes]] = []  # what is to be written to the host's memory
         self._handles = itertools.count(1 << 12, 16)
-        self._created: dict[int, list[CudaStream | Piece]] = {}  # by the line of the call
+        self._created: dict[int, list[ref[CudaStream | Piece]]] = {}  # by the line of the call
         self._detailed: set[DeviceKernel] = set()  # kernels of which a launch is counted
         self.launched = False
         self.came_back = False  # whether anybody could see a result of a kernel
@@ -171,10 +172,9 @@ class State:
         self._streams[0] = self._streams[2]
 
     def _stream(self, handle: int) -> CudaStream:
-        stream = self._streams.get(handle)
-        if stream is None:
+        if handle not in self._streams:
             raise ApiError("there is no such stream", "cudaErrorInvalidResourceHandle")
-        return stream
+        return self._streams[handle]
 
     def _handle_of(self, thing: Any) -> int:
         """The number by which the program knows a thing."""
@@ -187,12 +187,12 @@ class State:
     def _name(self, line: int, thing: CudaStream | Piece) -> None:
         """Names what a line creates after its variable, if it creates each only once."""
         all_of_line = self._created.setdefault(line, [])
-        all_of_line.append(thing)
+        all_of_line.append(ref(thing))
         names = CREATION.findall(self.source.line_text(line))
         if len(all_of_line) <= len(names):
             thing.variable = names[len(all_of_line) - 1]
         else:
-            for other in all_of_line:
+            for other in [it for known in all_of_line if (it := known())]:
                 other.variable = ""
 
     def _say(self, note: str) -> None:

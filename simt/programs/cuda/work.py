@@ -32,8 +32,8 @@ class LaunchCalls(State):
             self._detailed.add(kernel)
 
         def end(*_: Any) -> None:
-            for launched in prepared.family:
-                self._end(*launched)
+            while prepared.family:  # which holds itself, and with it what it has reached
+                self._end(*prepared.family.pop(0))
 
         task = issue_launch(self.queue, kernel, prepared, stream, end)
         marshalled, what = prepared.arguments, f"{kernel.__name__}, launched in line {line},"

@@ -343,24 +343,25 @@ class Translator(TensorCores, Mbarriers):
         """`cp.async`, which may have written at once."""
         if "bulk" in i.op or i.op[1] != "async":
             raise NotNative(i.name)
-        if "mbarrier" in i.op:
-            if "noinc" in i.op:  # else it is one more that is expected, and comes
-                self.arrive(self.place(i, i.operands[0], 8), "1", "0")
-            return
-        if {"commit_group", "wait_all", "wait_group"} & set(i.op):
+        if "noinc" in i.op:  # else it is one more that is expected, and comes
+            self.arrive(self.place(i, i.operands[0], 8), "1", "0")
+        if {"mbarrier", "commit_group", "wait_all", "wait_group"} & set(i.op):
             return
         size = int(i.operands[2])
         load, store = (Instruction(("ld", space), ()) for space in ("global", "shared"))
-        of, to = self.place(load, i.operands[1], size), self.place(store, i.operands[0], size)
-        words = []
-        for k in range(size // 4):
-            word = self.op(f"load i32, ptr {self.at(of, 4 * k, 'i8')}, align 1")
-            if len(i.operands) > 3:
-                more = self.op(f"icmp ugt i32 {self.read(i.operands[3], 'u32')}, {4 * k}")
-                word = self.select(more, "i32", word, "0")
-            words.append(word)
-        for k, word in enumerate(words):
-            self.do(f"store i32 {word}, ptr {self.at(to, 4 * k, 'i8')}, align 1")
+        base, address = self.address(i.operands[1])
+        to, count, many = self.place(store, i.operands[0], size), str(size), f"i{8 * size}"
+        if len(i.operands) > 3:
+            count = self.bits(self.read(i.operands[3], "u32"), "u32", "u64")
+            with self.when(self.calc("i64", f"count < {size}", count=count)):
+                self.do(f"store {many} 0, ptr {to}, align 1")
+                with self.each(count, "i64") as k:
+                    of = self.reached(load, base, self.op(f"add i64 {address}, {k}"), 1)
+                    self.set(self.at(to, k, "i8"), self.get(of, "i8"), "i8")
+        with self.when(self.calc("i64", f"count >= {size}", count=count)):
+            of = self.reached(load, base, address, size)
+            value = self.op(f"load {many}, ptr {of}, align 1")
+            self.do(f"store {many} {value}, ptr {to}, align 1")
 
     def _do_atom(self, i: Instruction) -> None:
         """No other worker comes between, unless the order does not matter: see `in_order`."""

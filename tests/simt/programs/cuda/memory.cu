@@ -185,10 +185,25 @@ int forked() {
     return 0;
 }
 
+// So much memory in all as there is not, of which one piece is there at a time.
+int given_back() {
+    int* x;
+    int host = 0;
+    for (int i = 0; i < 40; ++i) {
+        cudaMalloc(&x, 8 << 20);
+        fill<<<1, 32>>>(x, i);
+        cudaMemcpy(&host, x, 4, cudaMemcpyDeviceToHost);
+        cudaFree(x);
+    }
+    printf("%d\n", host);
+    return 0;
+}
+
 int main(int argc, char** argv) {
     std::map<std::string, int (*)()> all{
 #define ONE(name) {#name, name}
         ONE(opt_in), ONE(pools), ONE(freed_in_order), ONE(namesakes), ONE(device), ONE(forked),
+        ONE(given_back),
     };
     return all.at(argv[1])();
 }

@@ -1,5 +1,7 @@
 """Memory of more kinds than one: what it may be, and what is found in it."""
 
+import tracemalloc
+
 import pytest
 
 from simt.programs.launches import Launches
@@ -50,6 +52,7 @@ PRINTED = {
         {"no device": "device 1 is asked for, of one", "itself": "as a peer, of itself"},
     ),
     "forked": ("1", {}),
+    "given_back": ("39", {}),
 }
 
 
@@ -57,6 +60,9 @@ PRINTED = {
 def test_memory_is_what_it_is_on_a_gpu(name, program, capsys):
     printed, found = PRINTED[name]
     launches = Launches(in_detail=False)
+    tracemalloc.start()
     assert program.run([name], launches, captured=True) == 0
+    assert tracemalloc.get_traced_memory()[1] < 200 << 20  # bytes, at most at once
+    tracemalloc.stop()
     assert capsys.readouterr().out == printed + "\n"
     is_said(launches.sentences(), found, "memory.cu")

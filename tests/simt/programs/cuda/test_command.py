@@ -155,7 +155,7 @@ def test_a_copy_that_a_thread_asks_for_stays_within_its_memory(tmp_path):
 PARTS = {
     "main.cu": """#include <cstdio>
 #include "part.cuh"
-static __device__ __noinline__ int own(int x) { return x + 1; }
+static __device__ __noinline__ int own(int x) { int t[2] = {x + 1}; return t[square(x) - x * x]; }
 __global__ void k(int* out) {
     out[threadIdx.x] = square(own(threadIdx.x)) + total;
     if (threadIdx.x == 33) printf("first\\n");
@@ -174,8 +174,8 @@ int main() {
     "part.cu": """#include <cstdio>
 #include "part.cuh"
 __device__ int total = 100;
+__device__ int square(int x) { int t[40]; for (int& y : t) y = x * (&y - t); return t[x]; }
 static __device__ __noinline__ int own(int x) { return 10 * x; }
-__device__ int square(int x) { return x * x; }
 __global__ void k2(int* out) {
     out[4] = own(total);
     printf("second\\n");

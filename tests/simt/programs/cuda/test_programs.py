@@ -105,13 +105,9 @@ WRONG = {
     ),
     "bad_launch": (
         [
-            "launch: cudaErrorInvalidConfiguration",
-            "launch: cudaErrorInvalidConfiguration",
-            "after: cudaSuccess",
-            "launch: cudaErrorInvalidConfiguration",
-            "launch: cudaErrorInvalidValue",
-            "launch: cudaSuccess",
-            "12 of 256",
+            "launch: cudaErrorInvalidConfiguration", "launch: cudaErrorInvalidConfiguration",
+            "after: cudaSuccess", "launch: cudaErrorInvalidConfiguration",
+            "launch: cudaErrorInvalidValue", "launch: cudaSuccess", "12 of 256",
         ],
         {
             "too many threads": "the launch of fill fails, a block has at most 1,024 threads",
@@ -149,15 +145,10 @@ WRONG = {
     ),
     "odd_calls": (
         [
-            "busy: cudaErrorNotReady",
-            "done: cudaSuccess",
-            "elapsed: cudaErrorInvalidResourceHandle",
-            "device: cudaErrorInvalidDevice",
-            "stream: cudaErrorInvalidResourceHandle",
-            "memory: cudaErrorMemoryAllocation",
-            "free: cudaErrorInvalidValue",
-            "free: cudaErrorInvalidValue",
-            "2048 used",
+            "busy: cudaErrorNotReady", "done: cudaSuccess",
+            "elapsed: cudaErrorInvalidResourceHandle", "device: cudaErrorInvalidDevice",
+            "stream: cudaErrorInvalidResourceHandle", "memory: cudaErrorMemoryAllocation",
+            "free: cudaErrorInvalidValue", "free: cudaErrorInvalidValue", "2048 used",
         ],
         {
             "never recorded": "an event that was never recorded is asked for its time",
@@ -168,7 +159,7 @@ WRONG = {
             "wrong free": "which is device memory: give its first address to cudaFree",
         },
     ),
-}
+}  # fmt: skip
 STATUS = {"out_of_bounds": 1, "host_reads": 139, "host_copies": 139, "null_pointer": 139}
 
 
