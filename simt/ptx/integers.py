@@ -180,7 +180,7 @@ def dot_of_bytes(a: Array, b: Array, c: Array) -> Array:
 
 
 def distance_of_parts(op: tuple[str, ...], a: Array, b: Array, c: Array) -> Array:
-    """`vabsdiff2`, `vabsdiff4`: how far halves or bytes are apart, in their places or c plus all."""
+    """`vabsdiff2`, `vabsdiff4`: how far halves or bytes are apart, in place or c plus all."""
     size = 4 // int(op[0][-1])
     apart = absolute_difference(parts(a, size), parts(b, size)).view(f"u{size}")
     return c + apart.sum(-1, c.dtype) if "add" in op else apart.view(c.dtype)[..., 0]
