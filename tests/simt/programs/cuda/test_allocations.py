@@ -50,6 +50,7 @@ PRINTED = {
         {"no device": "device 1 is asked for, of one", "itself": "as a peer, of itself"},
     ),
     "forked": ("1", {}),
+    "registered": ("999 2999 1000, cudaSuccess -1 2999", {}),
 }
 
 
