@@ -133,10 +133,9 @@ PLAIN: dict[str, Operation] = {
     "bfi": integers.bit_field_insert, "bfe": integers.bit_field_extract, "lop3": integers.lookup,
     "popc": integers.count_bits, "clz": integers.leading_zeros, "brev": integers.reversed_bits,
     "bfind": integers.highest_bit, "sad": integers.absolute_difference,
-    "dp4a": integers.dot_of_bytes, "vabsdiff4": integers.distance_of_bytes,
     "sqrt": np.sqrt, "rsqrt": lambda x: x.dtype.type(1) / np.sqrt(x),
     "rcp": lambda x: x.dtype.type(1) / x, "ex2": np.exp2, "lg2": np.log2,
-    "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
+    "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "dp4a": integers.dot_of_bytes,
     "copysign": lambda a, b: np.copysign(b, a),
 }  # fmt: skip
 INLINE = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^"}
@@ -229,6 +228,8 @@ def operation(op: tuple[str, ...]) -> Operation:
         function = partial(integers.product_of_24_bits, op)
     elif name == "bfind" and "shiftamt" in words:
         function = integers.shift_to_highest
+    elif name in ("vabsdiff2", "vabsdiff4"):
+        function = partial(integers.distance_of_parts, op)
     elif name == "dp2a":
         function = partial(integers.dot_of_halves, high="hi" in words)
     elif name == "bmsk":

@@ -168,31 +168,29 @@ def shift_to_highest(a: Array) -> Array:
     return np.where(highest == 0xFFFFFFFF, highest, top - highest).astype(np.uint32)
 
 
+def parts(x: Array, size: int) -> Array:
+    """The halves (size 2) or bytes (size 1) of registers, with a sign where those have one."""
+    return np.ascontiguousarray(x).view(f"{x.dtype.kind}{size}").reshape(*x.shape, -1)
+
+
 def dot_of_bytes(a: Array, b: Array, c: Array) -> Array:
     """`dp4a`: c plus the products of the four bytes of a and b, which are signed as a and b are."""
-    parts = [
-        np.ascontiguousarray(x).view(f"{x.dtype.kind}1").reshape(*x.shape, 4).astype(c.dtype)
-        for x in (a, b)
-    ]
-    total: Array = c + (parts[0] * parts[1]).sum(axis=-1, dtype=c.dtype)
-    return total
+    products = parts(a, 1).astype(c.dtype) * parts(b, 1).astype(c.dtype)
+    return c + products.sum(axis=-1, dtype=c.dtype)
 
 
-def distance_of_bytes(a: Array, b: Array, c: Array) -> Array:
-    """`vabsdiff4.add`: c plus the differences of the four bytes of a and b, without their signs."""
-    first, second = (np.ascontiguousarray(x).view(np.uint8).reshape(*x.shape, 4) for x in (a, b))
-    total: Array = c + absolute_difference(first, second).sum(-1, c.dtype)
-    return total
+def distance_of_parts(op: tuple[str, ...], a: Array, b: Array, c: Array) -> Array:
+    """`vabsdiff2`, `vabsdiff4`: how far halves or bytes are apart, in place or c plus all."""
+    size = 4 // int(op[0][-1])
+    apart = absolute_difference(parts(a, size), parts(b, size)).view(f"u{size}")
+    return c + apart.sum(-1, c.dtype) if "add" in op else apart.view(c.dtype)[..., 0]
 
 
 def dot_of_halves(a: Array, b: Array, c: Array, *, high: bool) -> Array:
     """`dp2a`: c plus the two halves of a times the lower or the higher two bytes of b."""
-    halves = np.ascontiguousarray(a).view(f"{a.dtype.kind}2").reshape(*a.shape, 2)
-    octets = np.ascontiguousarray(b).view(f"{b.dtype.kind}1").reshape(*b.shape, 4)
-    chosen = octets[..., 2:] if high else octets[..., :2]
-    products = halves.astype(c.dtype) * chosen.astype(c.dtype)
-    total: Array = c + products.sum(axis=-1, dtype=c.dtype)
-    return total
+    octets = parts(b, 1)[..., slice(2, 4) if high else slice(2)]
+    products = parts(a, 2).astype(c.dtype) * octets.astype(c.dtype)
+    return c + products.sum(axis=-1, dtype=c.dtype)
 
 
 def permuted(a: Array, b: Array, choice: Array) -> Array:

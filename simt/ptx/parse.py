@@ -113,7 +113,7 @@ def parse(text: str, bases: Mapping[str, int] | None = None) -> Module:
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
     text = re.sub(r"\.section\s+\S+\s*\{[^}]*\}", "", text)
     text = re.sub(r"(^\s*\.loc[^\n]*)$", r"\1;", text, flags=re.MULTILINE)
-    text = passing_parameters(text).replace("vabsdiff4.u32.u32.u32.add", "vabsdiff4.u32")
+    text = re.sub(r"(vabsdiff\d)(\S+)\.add\b", r"\1.add\2", passing_parameters(text))
     module, outside, at = Module(), [], 0
     while head := HEAD.search(text, at):
         outside.append(text[at : head.start()])

@@ -103,7 +103,7 @@ def _objects(process: int) -> list[tuple[str, int, int, int]]:
     found: dict[str, tuple[int, int]] = {}
     for line in Path(f"/proc/{process}/maps").read_text().splitlines():
         fields = line.split(maxsplit=5)
-        if len(fields) == 6 and fields[5].startswith("/"):
+        if len(fields) == 6 and Path(fields[5]).is_file():  # not one that is deleted
             low, high = (int(word, 16) for word in fields[0].split("-"))
             first, _ = found.get(fields[5], (low, 0))
             found[fields[5]] = first, high

@@ -111,10 +111,16 @@ def test_on_floats(body: str, before: str, wanted: np.ndarray, rtol: float) -> N
         ("__dp4a(x[t] * 0x01030507, 0x01ff02fe, 5)",
          [5 + sum(a * b for a, b in zip(octets(k * 0x01030507), (-2, 2, -1, 1), strict=True))
           for k in range(64)]),
-        ("distance(x[t] * 0x01030507, 0x01ff02fe, 5)",
+        ("(int)__vsadu4(x[t] * 0x01030507, 0x01ff02fe) + 5",
          [5 + sum(abs(a % 256 - b) for a, b in
                   zip(octets(k * 0x01030507), (0xFE, 2, 0xFF, 1), strict=True))
           for k in range(64)]),
+        ("(int)__vabsdiffu4(x[t] * 0x01030507, 0x01ff02fe)",
+         [sum(abs(a % 256 - b) << 8 * k for k, (a, b) in
+              enumerate(zip(octets(k * 0x01030507), (0xFE, 2, 0xFF, 1), strict=True)))
+          for k in range(64)]),
+        ("(int)__vsads2(x[t] * 0x2000f, 0xfff00010)",
+         [abs(k * 15 - 16) + abs(k * 2 + 16) for k in range(64)]),
         ("(int)__dp2a_hi(x[t] * 0x00030005u, 0x03ff02feu, 1u)",
          [1 + 5 * k * 0xFF + 3 * k * 3 for k in range(64)]),
         ("__any_sync(~0u, x[t] == 40) + 2 * __all_sync(~0u, x[t] < 32)", np.repeat([2, 1], 32)),
@@ -123,10 +129,6 @@ def test_on_floats(body: str, before: str, wanted: np.ndarray, rtol: float) -> N
 def test_on_integers(expression: str, wanted: Any) -> None:
     y = np.zeros(64, np.int32)
     source = f"""
-    __device__ int distance(unsigned a, unsigned b, int c) {{
-        asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(c) : "r"(a), "r"(b), "r"(c));
-        return c;
-    }}
     __device__ int fib(int n) {{ return n < 2 ? n : fib(n - 1) + fib(n - 2); }}
     __device__ int pick(int n) {{
         int v = 3;

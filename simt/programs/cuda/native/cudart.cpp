@@ -517,8 +517,20 @@ cudaError_t cudaMallocHost(void** pointer, size_t size) {
 cudaError_t cudaHostAlloc(void** pointer, size_t size, unsigned) {
     return mapped("malloc_host", pointer, size);
 }
+struct Locked {
+    size_t size;
+    char *at, *device;  // of its first page
+};
+std::map<char*, Locked>& locked() {
+    static std::map<char*, Locked>* pieces = new std::map<char*, Locked>;
+    return *pieces;
+}
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
+    std::lock_guard<std::recursive_mutex> hold(lock());
     *device = host;
+    for (auto& [start, piece] : locked())
+        if (start <= (char*)host && (char*)host < start + piece.size)
+            *device = piece.device + ((char*)host - piece.at);
     return cudaSuccess;
 }
 cudaError_t cudaHostGetFlags(unsigned* flags, void*) { return *flags = 0, cudaSuccess; }
@@ -527,9 +539,29 @@ cudaError_t cudaFreeHost(void* pointer) { return unmap("free_host", pointer); }
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
     return Ask("free_async", (uint64_t)pointer, (uint64_t)stream).error();
 }
-// Memory that is locked stays what it was: a copy from it is staged, one to it waits.
-cudaError_t cudaHostRegister(void*, size_t, unsigned) { return cudaSuccess; }
-cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
+// Memory that is locked stays what it was: a copy from it is staged, one to it waits. If it is to be
+// mapped, its pages become those of pinned memory, which has an address of its own for kernels.
+cudaError_t cudaHostRegister(void* pointer, size_t size, unsigned flags) {
+    if (!(flags & cudaHostRegisterMapped) || !size) return cudaSuccess;
+    std::lock_guard<std::recursive_mutex> hold(lock());
+    size_t page = sysconf(_SC_PAGESIZE), before = (uintptr_t)pointer % page;
+    size_t whole = (before + size + page - 1) / page * page;
+    Locked piece = {size, (char*)pointer - before, nullptr};
+    cudaError_t error = mapped("malloc_host", (void**)&piece.device, whole);
+    if (error) return error;
+    memcpy(piece.device, piece.at, whole);
+    mremap(piece.device, 0, whole, MREMAP_MAYMOVE | MREMAP_FIXED, piece.at);  // the same pages
+    locked()[(char*)pointer] = piece;
+    return cudaSuccess;
+}
+cudaError_t cudaHostUnregister(void* pointer) {
+    std::lock_guard<std::recursive_mutex> hold(lock());
+    auto found = locked().find((char*)pointer);
+    if (found == locked().end()) return cudaSuccess;
+    char* device = found->second.device;
+    locked().erase(found);
+    return unmap("free_host", device);
+}
 cudaError_t cudaMemGetInfo(size_t* unused, size_t* total) {
     *unused = tell("memory", 1).value;
     *total = tell("memory").value;

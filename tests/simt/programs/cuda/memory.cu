@@ -199,11 +199,30 @@ int given_back() {
     return 0;
 }
 
+// Memory of malloc's becomes a kernel's, too, with what it holds, and keeps what is written there.
+int registered() {
+    int n = 3000, *device, *host = (int*)malloc(n * sizeof(int));
+    for (int i = 0; i < n; ++i) host[i] = i;
+    cudaHostRegister(host, n * sizeof(int), cudaHostRegisterMapped);
+    cudaHostGetDevicePointer((void**)&device, host + 1000, 0);
+    reverse<<<1, 256, 8000>>>(device, 2000);
+    cudaDeviceSynchronize();
+    printf("%d %d %d, ", host[999], host[1000], host[2999]);
+    host[2999] = -1;
+    reverse<<<1, 256, 8000>>>(device, 2000);
+    cudaDeviceSynchronize();
+    cudaHostUnregister(host);
+    say(cudaDeviceSynchronize());
+    printf("%d %d\n", host[1000], host[2999]);
+    free(host);
+    return 0;
+}
+
 int main(int argc, char** argv) {
     std::map<std::string, int (*)()> all{
 #define ONE(name) {#name, name}
         ONE(opt_in), ONE(pools), ONE(freed_in_order), ONE(namesakes), ONE(device), ONE(forked),
-        ONE(given_back),
+        ONE(given_back), ONE(registered),
     };
     return all.at(argv[1])();
 }

@@ -53,6 +53,7 @@ PRINTED = {
     ),
     "forked": ("1", {}),
     "given_back": ("39", {}),
+    "registered": ("999 2999 1000, cudaSuccess -1 2999", {}),
 }
 
 
