@@ -137,11 +137,7 @@ class Chunk:
         self.findings.add(key, finding)
 
     def pass_over(self, finding: Finding) -> None:
-        """Notes an access that the launch skips.
-
-        Raises:
-            Stop: it is not to keep going.
-        """
+        """Notes an access that the launch skips."""
         if not self.findings.keep_going:
             raise Stop(finding)
         key = finding.kind, finding.array, self.line

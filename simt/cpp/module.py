@@ -208,11 +208,7 @@ class CppKernel(Launchable):
     # --- arguments
 
     def _arguments(self, request: LaunchRequest) -> LaunchArguments:
-        """The arguments as the machine takes them, each as its parameter wants it.
-
-        Raises:
-            Stop: one does not fit.
-        """
+        """The arguments as the machine takes them, each as its parameter wants it."""
         plain = [0 if isinstance(a, np.void) or a is None else a for a in request.args]
         marshalled = marshal(self.names, plain, self.__name__, named=request.named)
         marshalled.values = tuple(

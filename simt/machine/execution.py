@@ -84,11 +84,7 @@ class _Launch:
         self.total, self.threads = math.prod(self.grid), math.prod(self.block)
 
     def run(self) -> None:
-        """Runs all blocks, with other chunks if the first do not fit; again if an observer asks.
-
-        Raises:
-            Stop: when the kernel cannot go on.
-        """
+        """Runs all blocks, with other chunks if the first do not fit; again if an observer asks."""
         program, total = self.program, self.total
         chunk = max(1, CHUNK // self.threads)
         if program.cooperative:

@@ -29,11 +29,7 @@ COMPRESSED = 0x3000 | 0x8000
 
 
 def ptx_of(binary: bytes) -> str:
-    """The text in a fat binary; what is none is a text itself.
-
-    Raises:
-        NotSupported: there is none that can be read.
-    """
+    """The text in a fat binary; what is none is a text itself."""
     if not binary.startswith(MAGIC.to_bytes(4, "little")):
         return binary.decode(errors="replace")
     _, _, head, size = struct.unpack_from("<IHHQ", binary)

@@ -134,11 +134,7 @@ def _put_back(saved: dict[Allocation, Array]) -> None:
 
 
 class _Code:
-    """A kernel's machine code, with what a launch has to hand it.
-
-    Raises:
-        NotNative: it is not translated.
-    """
+    """A kernel's machine code, with what a launch has to hand it."""
 
     def __init__(self, program: PtxProgram, block: Triple, **how: bool) -> None:
         self.kernel = Kernel(program, block, **how)

@@ -57,9 +57,6 @@ class Kernel(Fetches):
 
     The result is 0, or says why the blocks from the first to before the last have not all run: 1 if
     it was stopped from outside, else a number of `FAULTS`.
-
-    Raises:
-        NotNative: it holds what is not translated.
     """
 
     def __init__(self, program: PtxProgram, block: Triple, **how: bool) -> None:
