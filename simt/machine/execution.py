@@ -101,7 +101,10 @@ class _Launch:
                 chunk = large.blocks
             except Stop as stop:
                 alone = chunk == 1 or total == 1 or not self.saved or program.cooperative
-                if stop.finding.kind != "no-progress" or alone:
+                if stop.finding.kind != "no-progress":
+                    raise
+                if alone:
+                    self._put_back()  # for another attempt, after work on other streams
                     raise
                 chunk = 1  # blocks may wait for each other: one by one, some such kernels end
             self._put_back()

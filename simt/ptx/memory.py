@@ -321,6 +321,7 @@ class MemoryAccess(Lockstep):
         elif doubts:
             value = value.view(np.ndarray)  # numbers as they are
         relaxed = self._everywhere(space, strong)
+        self.strong = 2 * relaxed
 
         def write(view: View, slot: Any) -> None:
             self._writable(view)

@@ -180,6 +180,11 @@ def issue_launch(
     def action(task: Task) -> list[Access] | None:
         watch = AccessRanges()
         report, stopped = prepared.carry_out([watch])
+        if stopped is not None and stopped.kind == "no-progress" and queue.overtake(task):
+            for observer in (prepared.counters, prepared.recorder, watch := AccessRanges()):
+                if observer is not None:
+                    observer.restart()
+            report, stopped = prepared.carry_out([watch])
         for record in queue.host.records():
             record.report(task.number, report)
         end(report, stopped)

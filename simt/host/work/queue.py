@@ -288,6 +288,16 @@ class WorkQueue:
                 self._findings.add(race(first, second, self.host), second.place)
         task.host = None
 
+    def overtake(self, task: Task) -> bool:
+        """Whether there was work in no order with what waits forever: it is carried out first."""
+        others = [t for t in self._unseen if not (t.done or t is task or task.before(t))]
+        try:
+            for other in in_order(others, hasty=False):
+                self._carry_out(other)
+        finally:
+            self._busy = True
+        return bool(others)
+
     def _refresh_checksums(self, task: Task, written: HostMemory) -> None:
         """Takes new checksums of host memory that the device itself has written."""
         ranges = of_array(written.array)

@@ -49,7 +49,7 @@ class _Work:
                 use = pieces.get(id(access.memory))
                 if use is not None:
                     ranges = access.ranges - use.piece.allocation.device_pointer
-                    writes, atomic = access.kind != "load", access.kind == "atomic"
+                    writes, atomic = access.verb == "writes", access.kind == "atomic"
                     self._exact += [
                         use._replace(start=low, stop=high, writes=writes, atomic=atomic)
                         for low, high in ranges.tolist()

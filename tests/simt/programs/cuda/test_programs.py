@@ -98,7 +98,7 @@ WRONG = {
         ["164"],
         {"atomic on one side": "the host writes last (4 bytes from line 272) while counted, "},
     ),
-    "flags": (["1"], {"flag read once": "the host writes flag (4 bytes from line 293) while look"}),
+    "flags": (["1"], {"flag read once": "the host writes flag (4 bytes from line 299) while look"}),
     "early_result": (
         ["5", "3"],
         {"pinned too early": "the host reads pinned memory (1,024 bytes from line 118) while the"},
@@ -213,6 +213,7 @@ def test_a_kernel_takes_a_lambda(capsys):
 def test_checks_can_be_left_out_and_an_access_out_of_bounds_passed_over(capsys):
     with unchecked():
         assert run("mistakes.cu", capsys, "race")[2] == []
+        assert run("mistakes.cu", capsys, "flags")[1] == ["1"]
     with keep_going():
         status, out, said, _ = run("mistakes.cu", capsys, "out_of_bounds")
     assert (status, out[1:]) == (1, ["wait: cudaSuccess", "again: cudaSuccess"])
