@@ -294,6 +294,8 @@ class MemoryAccess(Lockstep):
 
     def _load(self, view: View, slot: Any) -> Lanes:
         self.defers = True
+        if self.strong:
+            self.polled = view, slot, self.mask
         for callback in self.events.access:
             callback(self, view, slot, (slot,), "load")
         if type(slot) is int and view.space in ("global", "const"):
