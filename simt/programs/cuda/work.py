@@ -37,8 +37,8 @@ class LaunchCalls(State):
 
         task = issue_launch(self.queue, kernel, prepared, stream, end)
         marshalled, what = prepared.arguments, f"{kernel.__name__}, launched in line {line},"
-        writes = [*marshalled.writes, *marshalled.others.values()]
-        uses = [Use(b, 0, b.size, True, what) for b in writes]
+        uses = [Use(b, 0, b.size, True, what) for b in marshalled.writes]
+        uses += [Use(b, 0, b.size, True, what, sure=False) for b in marshalled.others.values()]
         reads = [*marshalled.reads, *marshalled.fetched.values()]
         self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in reads])
 

@@ -215,10 +215,13 @@ int silent() {
 }
 
 int pointers() {
-    float *rows[2] = {device(), device()}, **d_rows, host[n];
+    float *rows[2] = {device(), device()}, **d_rows, host[n], *beside;
+    cudaMallocHost((void**)&beside, bytes);
+    *beside = 2;  // where no pointer leads
     cudaMalloc(&d_rows, sizeof rows);
     cudaMemcpy(d_rows, rows, sizeof rows, cudaMemcpyHostToDevice);
     through<<<1, 2>>>(d_rows);
+    printf("%g\n", *beside);
     cudaMemcpy(host, rows[1], bytes, cudaMemcpyDeviceToHost);
     printf("%g\n", host[1]);
     cudaFree(rows[1]);
