@@ -95,6 +95,7 @@ class Chunk:
         self.copying = False  # a record as a whole, set or not
         # a read that may go beside atomics: a volatile one (1), or beside volatile writes too (2)
         self.strong = 0
+        self.polled: tuple[View, Value, Mask] | None = None  # the last strong read: where, by whom
         self.line = 0  # the place of the statement that is carried out
         self.doubts: dict[Hashable, Finding] = {}  # about values, which are none until they matter
         self.block_numbers = numbers
@@ -137,11 +138,7 @@ class Chunk:
         self.findings.add(key, finding)
 
     def pass_over(self, finding: Finding) -> None:
-        """Notes an access that the launch skips.
-
-        Raises:
-            Stop: it is not to keep going.
-        """
+        """Notes an access that the launch skips."""
         if not self.findings.keep_going:
             raise Stop(finding)
         key = finding.kind, finding.array, self.line

@@ -67,7 +67,7 @@ class Finding:
 
 
 class Stop(Exception):  # noqa: N818 - control flow inside the package, never shown
-    """Ends a launch; carries the finding that says why."""
+    """Ends a launch, in any function below it; carries the finding that says why."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.message)

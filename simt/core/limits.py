@@ -77,11 +77,7 @@ def resident(threads: int) -> int:
 
 
 def check_together(blocks: int, threads: int) -> None:
-    """All blocks of a grid that synchronizes as a whole have to be on the GPU at once.
-
-    Raises:
-        Stop: with the finding `launch-limit` if a B200 does not hold them.
-    """
+    """All blocks of a grid that synchronizes as a whole have to be on the GPU at once."""
     most = MULTIPROCESSORS * resident(threads)
     if blocks > most:
         message = (

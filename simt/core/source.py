@@ -266,11 +266,7 @@ def _read_lambda(function: Callable[..., Any]) -> KernelSource:
 
 
 def read(function: Callable[..., Any]) -> KernelSource:
-    """Finds the source of a function and parses it.
-
-    Raises:
-        Stop: with a `not-a-kernel` finding when there is no such source.
-    """
+    """Finds the source of a function and parses it."""
     if not inspect.isfunction(function):
         raise _refuse(function, "is not a Python function")
     code = function.__code__

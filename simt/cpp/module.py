@@ -16,7 +16,7 @@ from simt.core.memory import View
 from simt.core.source import Listing
 from simt.cpp.compiler import compile_to_ptx
 from simt.cpp.ptx_text import PtxText
-from simt.cpp.signature import ELEMENTS, Parameter, Signature, find_kernels, short_name
+from simt.cpp.signature import ELEMENTS, Parameter, Signature, find_kernels, names_of, short_name
 from simt.cpp.wording import in_words, shapes
 from simt.errors import BadInput, KernelError
 from simt.host.arguments import LaunchArguments, marshal
@@ -94,10 +94,10 @@ class CppModule:
                 if not symbol.startswith("$"):
                     memory.allocations[symbol] = self._memory.allocations.setdefault(symbol, new)
             return CppKernel(self, module, function, name, signature, memory)
-        mangled = "".join(f"{len(part)}{part}" for part in qualified.split("::"))
+        parts = qualified.split("::")
         for function in self._module.kernels:
-            own = mangled in function.name or plain == qualified
-            if own and short_name(function.name) == plain and mangled + "I" not in function.name:
+            own = names_of(function.name)[-len(parts) :] == parts
+            if own and f"{len(plain)}{plain}I" not in function.name:
                 signature = self._signature(function, plain)
                 return CppKernel(self, self._module, function, plain, signature, self._memory)
         if signature is not None and signature.template:
@@ -109,7 +109,8 @@ class CppModule:
         raise BadInput(f"there is no kernel {name!r} in this source, it has {kernels}")
 
     def _signature(self, function: Function, name: str) -> Signature | None:
-        return find_kernels(self.source, {i.line for i in function.instructions}).get(name)
+        lines = {i.line for i in function.instructions}
+        return find_kernels(self.source, lines, function.name).get(name)
 
     def _variable(self, name: str) -> np.ndarray[Any, Any]:
         for symbol, allocation in self._memory.allocations.items():
@@ -208,11 +209,7 @@ class CppKernel(Launchable):
     # --- arguments
 
     def _arguments(self, request: LaunchRequest) -> LaunchArguments:
-        """The arguments as the machine takes them, each as its parameter wants it.
-
-        Raises:
-            Stop: one does not fit.
-        """
+        """The arguments as the machine takes them, each as its parameter wants it."""
         plain = [0 if isinstance(a, np.void) or a is None else a for a in request.args]
         marshalled = marshal(self.names, plain, self.__name__, named=request.named)
         marshalled.values = tuple(

@@ -76,6 +76,7 @@ KERNEL = re.compile(
     r"(?:__launch_bounds__\s*\([^)]*\)\s*)?(?:static\s+)?void\s+"
     r"(?:__launch_bounds__\s*\([^)]*\)\s*)?(?P<name>\w+)\s*\((?P<params>[^()]*)\)\s*\{"
 )
+SPACE = re.compile(r"\bnamespace\s+([\w:]+)\s*\{")
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -86,10 +87,13 @@ def _blank(match: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", text)
 
 
-def find_kernels(source: str, lines: Collection[int] = ()) -> dict[str, Signature]:
-    """The kernels of a source by name; of several of one name that in which `lines` lie."""
+def find_kernels(
+    source: str, lines: Collection[int] = (), symbol: str = ""
+) -> dict[str, Signature]:
+    """The kernels of a source by name; of several that of `symbol`, then that where `lines` lie."""
     text = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', _blank, source, flags=re.DOTALL)
-    kernels: dict[str, Signature] = {}
+    spaces = [(m.end(), closing(text, m.end()), m[1].split("::")) for m in SPACE.finditer(text)]
+    kernels: dict[str, tuple[tuple[bool, bool], Signature]] = {}
     for match in KERNEL.finditer(text):
         start = match.start("template") if match["template"] else match.start()
         end = closing(text, match.end())
@@ -101,9 +105,11 @@ def find_kernels(source: str, lines: Collection[int] = ()) -> dict[str, Signatur
         )
         first = 1 + text.count("\n", 0, start + len(text[start:]) - len(text[start:].lstrip()))
         name, last = match["name"], 1 + text.count("\n", 0, end)
-        if name not in kernels or any(first <= n <= last for n in lines) or not lines:
-            kernels[name] = Signature(name, parameters, template, first, last)
-    return kernels
+        inside = [n for begin, stop, names in spaces if begin <= start < stop for n in names]
+        fits = inside == names_of(symbol)[:-1], any(first <= n <= last for n in lines)
+        if name not in kernels or fits >= kernels[name][0]:
+            kernels[name] = fits, Signature(name, parameters, template, first, last)
+    return {name: signature for name, (_, signature) in kernels.items()}
 
 
 def _split(text: str) -> list[str]:
@@ -158,8 +164,15 @@ def short_name(symbol: str) -> str:
         size = int(nested[1])
         if size and re.fullmatch(r"(_\d+|__\d+_)?", nested[2][size:]):  # the last of all names
             return nested[2][:size]
-    name, rest = symbol, re.sub("^_ZN?", "", symbol)
-    while (part := re.match(r"L?(\d+)", rest)) and (name == symbol or symbol.startswith("_ZN")):
+    return names_of(symbol)[-1]
+
+
+def names_of(symbol: str) -> list[str]:
+    """The C++ name that a mangled one begins with, and those of the namespaces around it first."""
+    names: list[str] = []
+    rest = re.sub("^_ZN?", "", symbol)
+    while (part := re.match(r"L?(\d+)", rest)) and (not names or symbol.startswith("_ZN")):
         end = part.end() + int(part[1])
         name, rest = rest[part.end() : end], rest[end:]
-    return name
+        names += [name] * (not name.startswith("_GLOBAL__N"))
+    return names or [symbol]

@@ -191,11 +191,7 @@ def device_of(dispatcher: Any) -> Any:
 
 
 def real_device(dispatcher: Any) -> Any:
-    """Numba's own dispatcher for a device function, compiled for the types that it declares.
-
-    Raises:
-        numba.core.errors.NumbaError: Numba refuses the function for one of them.
-    """
+    """Numba's own dispatcher for a device function, compiled for the types that it declares."""
     numba_cuda.load()
     with any_device(), _only_if_it_compiles(), overloads_led_by(real_function):
         return _real(dispatcher)

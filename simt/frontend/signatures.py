@@ -32,11 +32,7 @@ def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any] | None:
 
 
 def chosen(name: str, declared: Sequence[tuple[Any, ...]], actual: tuple[Any, ...]) -> Any:
-    """The declared argument types that Numba chooses for the actual ones.
-
-    Raises:
-        Stop: with the finding `not-a-kernel` if none fits, or two fit alike.
-    """
+    """The declared argument types that Numba chooses for the actual ones."""
     words = ", ".join(in_words(str(kind)) for kind in actual)
     message = f"No matching definition of {name} for arguments such as {words}"
     try:
@@ -60,11 +56,7 @@ def _resolved(name: str, declared: Sequence[tuple[Any, ...]], actual: Any, **how
 
 
 def conversion(kernel: str, name: str, want: Any, actual: Any) -> Callable[[Any], Any]:
-    """A function that converts an argument of the type `actual` to the declared `want`.
-
-    Raises:
-        Stop: with the finding `not-a-kernel` if an array or a record is of another type.
-    """
+    """A function that converts an argument of the type `actual` to the declared `want`."""
     from numba import types
 
     tuples = isinstance(want, types.BaseTuple) and isinstance(actual, types.BaseTuple)

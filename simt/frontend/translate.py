@@ -767,8 +767,5 @@ def translate(
     `types` gives variables whose type Numba fixed beforehand; `counting` adds the calls
     that tell of each statement and operation, `debug` those that look for a division by zero.
     The generated text is the function's docstring.
-
-    Raises:
-        Stop: with the finding `not-a-kernel` or `unsupported`, at its line.
     """
     return _Translator(source, types or {}, counting=counting, debug=debug).function()

@@ -112,11 +112,7 @@ def marshal(
     names: list[str], args: Sequence[Any], kernel: str, extensions: Sequence[Any] = (),
     named: Sequence[str] = (),
 ) -> LaunchArguments:  # fmt: skip
-    """Prepares arguments; each extension may substitute something for one.
-
-    Raises:
-        Stop: if an argument is nothing that a kernel can take, or some are `named`.
-    """
+    """Prepares arguments; each extension may substitute something for one."""
     if named:
         message = (
             f"{kernel} takes its arguments by position only: write "

@@ -141,11 +141,7 @@ class Kernel(Launchable):
 
     @functools.cached_property
     def source(self) -> KernelSource:
-        """The text of the function.
-
-        Raises:
-            Stop: there is none.
-        """
+        """The text of the function."""
         return read(self.py_func)
 
     @property
@@ -154,11 +150,7 @@ class Kernel(Launchable):
         return list(self.overloads)
 
     def overload(self, types: tuple[Any, ...] | None) -> Overload:
-        """The kernel for arguments of these types, as Numba chooses it.
-
-        Raises:
-            Stop: if it cannot be one.
-        """
+        """The kernel for arguments of these types, as Numba chooses it."""
         if self.specialized and self.overloads:
             return next(iter(self.overloads.values()))
         if types in self.overloads:

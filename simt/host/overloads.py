@@ -107,11 +107,7 @@ def check_options(options: Options, *, device: bool) -> None:
 
 
 class Overload:
-    """A kernel for one set of argument types; it may be launched as often as one likes.
-
-    Raises:
-        Stop: if it is no kernel for them.
-    """
+    """A kernel for one set of argument types; it may be launched as often as one likes."""
 
     def __init__(
         self, function: Callable[..., Any], source: KernelSource, arguments: tuple[Any, ...] | None,
@@ -178,11 +174,7 @@ class Overload:
         return tuple(convert(value) for convert, value in parts)
 
     def check_launch(self, block: tuple[int, ...]) -> None:
-        """Stops a launch with more threads than `launch_bounds` promised, or one not possible here.
-
-        Raises:
-            Stop: with what is wrong.
-        """
+        """Stops a launch of more threads than `launch_bounds` promised, or of a refused kernel."""
         if self.refused is not None:
             raise Stop(replace(self.refused))
         bounds = self._bounds

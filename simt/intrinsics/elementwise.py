@@ -18,9 +18,6 @@ def over_elements(
 
     As in Numba the output says how far to go; an input counts for all along a dimension of
     length 1, and where it has no such dimension.
-
-    Raises:
-        Stop: without an output, or if it has fewer dimensions than an input.
     """
     inputs = values[: ufunc.nin]
     out: View = values[-1]

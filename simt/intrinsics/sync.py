@@ -42,9 +42,6 @@ def _excuse(m: Lockstep, mask: Any, blocks: Any) -> None:
 
     CUDA C++ Programming Guide, "Compute Capability 7.x": since Volta a barrier succeeds when
     all threads of the block that have not exited have reached it.
-
-    Raises:
-        Stop: if others do not come either.
     """
     exited = returned(m)
     missing = blocks.reshape(-1, 1) & ~mask

@@ -2,14 +2,17 @@
 
 import math
 import re
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from simt.core import limits
 from simt.core.arithmetic import leak_hook
 from simt.core.chunk import Chunk
 from simt.core.findings import Finding, FindingLog, Stop
@@ -25,6 +28,7 @@ from simt.wording import project_page
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
 MAX_SHUFFLED = 1 << 22  # blocks; the order of more is only reversed
+SETTERS = 64  # blocks that are tried, the last and the next ones, when one waits for another
 CHUNK = 32_768  # threads carried out together: small enough for the processor's caches
 
 
@@ -79,16 +83,13 @@ class _Launch:
     make: Callable[..., Any]
     saved: dict[Allocation, Lanes] = field(default_factory=dict)
     shared_bytes: int = 0
+    machine: Any = None
 
     def __post_init__(self) -> None:
         self.total, self.threads = math.prod(self.grid), math.prod(self.block)
 
     def run(self) -> None:
-        """Runs all blocks, with other chunks if the first do not fit; again if an observer asks.
-
-        Raises:
-            Stop: when the kernel cannot go on.
-        """
+        """Runs all blocks, with other chunks if the first do not fit; again if an observer asks."""
         program, total = self.program, self.total
         chunk = max(1, CHUNK // self.threads)
         if program.cooperative:
@@ -105,7 +106,11 @@ class _Launch:
                 chunk = large.blocks
             except Stop as stop:
                 alone = chunk == 1 or total == 1 or not self.saved or program.cooperative
-                if stop.finding.kind != "no-progress" or alone:
+                if stop.finding.kind != "no-progress":
+                    raise
+                if alone:
+                    self._name_setter(stop.finding)
+                    self._put_back()  # for another attempt, after work on other streams
                     raise
                 chunk = 1  # blocks may wait for each other: one by one, some such kernels end
             self._put_back()
@@ -116,6 +121,37 @@ class _Launch:
             self._put_back()
             self._attempt(chunk, [o for o in self.observers if not o.once])
 
+    def _name_setter(self, finding: Finding) -> None:
+        """Says of a block that waits for a store of a later block which one that is, if it can."""
+        m, total, size = self.machine, self.total, self.threads
+        if m.polled is None or m.polled[0].space != "global" or m.blocks > 1:
+            return
+        view, slot, mask = m.polled
+        (lane, *_), (place, *_) = m.active_slots(view, slot, mask)
+        before, name = view.flat[place], m.element(view, (slot,), lane)[1]
+        self.log, later = FindingLog(), range(m.block_numbers[0] + 1, total)
+        for other in dict.fromkeys((*later[::-1][:SETTERS], *later[:SETTERS][::-1])):
+            if time.monotonic() - m.started > limits.SECONDS:
+                return
+            self.only = np.array([other])
+            with suppress(Stop, TooLarge):
+                self._attempt(1, ())
+            if view.flat[place] != before:
+                break
+        else:
+            return
+        me, most = m.block_numbers[0], limits.MULTIPROCESSORS * limits.resident(size)
+        first, second = (m.short(m.number_name(n * size)["block"], self.grid) for n in (me, other))
+        finding.message = (
+            f"block {first} waits forever for {name}, which block {second} sets: nothing orders "
+            f"blocks, and they may run one after the other. A B200 holds {min(most, total):,} of "
+            f"these {total:,} blocks at once, "
+        ) + (
+            "which only a cooperative launch makes sure of"
+            if total <= most
+            else "and a block may wait for those only that are there already"
+        )
+
     def _put_back(self) -> None:
         for allocation, data in self.saved.items():
             allocation.data[:] = data
@@ -125,21 +161,21 @@ class _Launch:
         events = Events(observers)
         telling = bool(events.statement or events.operation)
         translation = self.program.kernel(counting=telling)
-        machine: Any = None
+        self.machine = None
         for numbers in self._chunks(size):
             order = None
             if self.seed:
                 rng = np.random.default_rng((self.seed, int(numbers[0])))
                 order = rng.permutation(len(numbers) * self.threads)
-            last, machine = machine, self.make(
+            last, self.machine = self.machine, self.make(
                 self.program, self.grid, self.block, numbers, findings=self.log, events=events,
                 dynamic=self.dynamic, order=order,
             )  # fmt: skip
             for callback in events.chunk:
-                callback(machine, last)
+                callback(self.machine, last)
             del last  # and with it its arrays
-            _run_chunk(machine, translation, self.args)
-            self.shared_bytes = max(self.shared_bytes, machine.spaces.static_bytes)
+            _run_chunk(self.machine, translation, self.args)
+            self.shared_bytes = max(self.shared_bytes, self.machine.spaces.static_bytes)
 
     def _chunks(self, size: int) -> Iterator[Lanes]:
         """The numbers of the blocks that run together."""

@@ -81,11 +81,7 @@ def _slots(m: Chunk, view: View, place: tuple[Value, ...]) -> Value:
 
 
 def whole_number(m: Chunk, name: str, i: Any) -> Any:
-    """An index as int64.
-
-    Raises:
-        Stop: if it is no integer.
-    """
+    """An index as int64."""
     dtype = getattr(i, "dtype", None)
     if type(i) in (bool, int) or (dtype is not None and dtype.kind in "biu"):
         return i.astype(INT64) if isinstance(i, np.ndarray) else int(i)

@@ -364,11 +364,7 @@ class Machine(Lockstep):
     # --- reading and writing
 
     def skip(self, stop: BadIndex, access: Callable[[], Any], otherwise: Any) -> Any:
-        """An access by the threads whose index is in bounds; the others get the default.
-
-        Raises:
-            Beyond: unless the launch is to keep going.
-        """
+        """An access by the threads whose index is in bounds; the others get the default."""
         if not stop.element:
             raise stop
         self.pass_over(stop.finding)

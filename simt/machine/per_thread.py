@@ -58,11 +58,7 @@ class DivergentValue:
         )
 
     def of(self, m: Chunk, name: str) -> Any:
-        """What the variable `name` stands for in all active threads.
-
-        Raises:
-            Stop: it differs among them, or no thread is active that has it.
-        """
+        """What the variable `name` stands for in all active threads."""
         here = [(mask if m.mask is None else mask & m.mask, thing) for mask, thing in self.parts]
         active = [(mask, thing) for mask, thing in here if m.mask is not EMPTY and mask.any()]
         if len(active) == 1:

@@ -93,9 +93,6 @@ def in_place(m: Chunk, view: View) -> View:
     """An array whose elements a GPU's code takes to lie at multiples of their size.
 
     That is so for views, and for arrays within a record; those of a field may lie anywhere.
-
-    Raises:
-        Stop: they do not, for an active thread.
     """
     size = view.dtype.itemsize // (2 if view.dtype.kind == "c" else 1)
     if view.aligned or view.dtype.kind == "V" or m.mask is EMPTY:

@@ -199,11 +199,7 @@ def whole(name: str, words: set[str]) -> Operation:
 
 
 def operation(op: tuple[str, ...]) -> Operation:
-    """The function of an arithmetic instruction such as ("mul", "lo", "s64").
-
-    Raises:
-        Stop: there is none.
-    """
+    """The function of an arithmetic instruction such as ("mul", "lo", "s64")."""
     name, words = op[0], set(op[1:])
     kind = op[-1]
     if kind not in TYPES:

@@ -17,11 +17,7 @@ LINKAGE = (".visible", ".weak", ".extern", ".common")
 
 
 def link(texts: Sequence[str], bases: Sequence[Mapping[str, int]]) -> Module:
-    """The functions and variables of all texts; `bases` as `parse` takes them, for each text.
-
-    Raises:
-        Stop: a variable is defined nowhere, or a text holds what is not covered.
-    """
+    """The functions and variables of all texts; `bases` as `parse` takes them, for each text."""
     found = [list(VARIABLE.finditer(text)) for text in texts]
     linkages = [{v["name"]: (v["linkage"] or "").strip() for v in one} for one in found]
     defined = {n for one in linkages for n, linkage in one.items() if linkage != ".extern"}

@@ -294,6 +294,8 @@ class MemoryAccess(Lockstep):
 
     def _load(self, view: View, slot: Any) -> Lanes:
         self.defers = True
+        if self.strong:
+            self.polled = view, slot, self.mask
         for callback in self.events.access:
             callback(self, view, slot, (slot,), "load")
         if type(slot) is int and view.space in ("global", "const"):
@@ -321,6 +323,7 @@ class MemoryAccess(Lockstep):
         elif doubts:
             value = value.view(np.ndarray)  # numbers as they are
         relaxed = self._everywhere(space, strong)
+        self.strong = 2 * relaxed
 
         def write(view: View, slot: Any) -> None:
             self._writable(view)

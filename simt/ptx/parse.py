@@ -104,9 +104,6 @@ def parse(text: str, bases: Mapping[str, int] | None = None) -> Module:
 
     `bases` says of files, by the numbers that the text gives them, what their lines are counted
     from; without it lines are those of the file that was compiled.
-
-    Raises:
-        Stop: it holds what is not covered.
     """
     bases = bases or {_own_file(text): 0}
     text = re.sub(r"^\s*\.file[^\n]*$", "", text, flags=re.MULTILINE)
@@ -267,11 +264,7 @@ def is_register(function: Function, operand: str) -> bool:
 
 
 def address_of(operand: str) -> tuple[str, int]:
-    """`[%rd1+4]` as a name and a number of bytes.
-
-    Raises:
-        Stop: it is written in another way.
-    """
+    """`[%rd1+4]` as a name and a number of bytes."""
     match = re.fullmatch(r"\[(%?[\w$]+)\s*(?:\+\s*(-?\w+))?\]", operand)
     if not match:
         raise not_covered(f"the address {operand}")

@@ -217,11 +217,7 @@ def _shape(i: Instruction) -> str:
 
 
 def multiplied(i: Instruction) -> tuple[Fragment, Fragment, Fragment, Fragment]:
-    """D, A, B transposed and C of `mma.sync` or `wmma.mma`.
-
-    Raises:
-        Stop: it is of a kind that is not covered.
-    """
+    """D, A, B transposed and C of `mma.sync` or `wmma.mma`."""
     shape, types = _shape(i), [word for word in i.op if word in BITS]
     if len(types) == 2 and i.op[0] == "wmma":  # of D and C: A and B hold float16
         types = [types[0], "f16", "f16", types[1]]

@@ -73,11 +73,7 @@ class Code:
 
 
 def translated(function: Function, symbols: Symbols, unit: int, *, counting: bool) -> Code:
-    """The blocks of a function; `unit` is what its source lines are counted from.
-
-    Raises:
-        Stop: it holds an instruction that is not covered.
-    """
+    """The blocks of a function; `unit` is what its source lines are counted from."""
     return _Translator(function, symbols, unit, counting).code()
 
 

@@ -80,11 +80,7 @@ class PreparedLaunch(Prepared):
         return arrays_of(self._overload.program, self.marshalled.values)
 
     def run(self, further: Sequence[Observer]) -> LaunchResult:
-        """Carries the kernel out.
-
-        Raises:
-            Stop: it cannot go on.
-        """
+        """Carries the kernel out."""
         overload, hazards = self._overload, self.hazards
         assert self.marshalled is not None
         assert self.source is not None
@@ -178,16 +174,17 @@ def issue_launch(
     queue: WorkQueue, kernel: Any, prepared: Prepared, stream: Any,
     end: Callable[[Report, Finding | None], None], *, waits: bool = False,
 ) -> Task:  # fmt: skip
-    """Puts a launch on a stream of a queue; `end` is told what came of it when it had its turn.
-
-    Raises:
-        Exception: of work that was carried out, or of `end`.
-    """
+    """Puts a launch on a stream of a queue; `end` is told what came of it when it had its turn."""
     arrays = prepared.arrays()
 
     def action(task: Task) -> list[Access] | None:
         watch = AccessRanges()
         report, stopped = prepared.carry_out([watch])
+        if stopped is not None and stopped.kind == "no-progress" and queue.overtake(task):
+            for observer in (prepared.counters, prepared.recorder, watch := AccessRanges()):
+                if observer is not None:
+                    observer.restart()
+            report, stopped = prepared.carry_out([watch])
         for record in queue.host.records():
             record.report(task.number, report)
         end(report, stopped)

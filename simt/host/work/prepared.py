@@ -86,11 +86,7 @@ class Prepared(ABC):
     def take_shape(
         self, grid: Any, block: Any, watch: int | tuple[int, ...], most: int = MAX_SHARED
     ) -> None:
-        """Checks the shape, with at most `most` bytes; the recorder follows the block `watch`.
-
-        Raises:
-            Stop: no GPU takes it.
-        """
+        """Checks the shape, with at most `most` bytes; the recorder follows the block `watch`."""
         self.shape = check_shape(grid, block, self.sharedmem, most)
         if self.recorder is not None:
             self.recorder.block = block_number(watch, self.shape[0])
@@ -106,11 +102,7 @@ class Prepared(ABC):
 
     @abstractmethod
     def run(self, further: Sequence[Observer]) -> LaunchResult:
-        """Carries the kernel out.
-
-        Raises:
-            Stop: it cannot go on.
-        """
+        """Carries the kernel out."""
 
     def in_words(self, finding: Finding) -> Finding:
         """A finding in the terms of the kernel's language."""

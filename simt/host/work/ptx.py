@@ -49,11 +49,7 @@ class PreparedPtx(Prepared):
         return [*arrays_of(self._program, self._values), *constants]
 
     def run(self, further: Sequence[Observer]) -> LaunchResult:
-        """Carries the kernel out.
-
-        Raises:
-            Stop: it cannot go on.
-        """
+        """Carries the kernel out."""
         result = None
         if not (self.hazards or current_seed() or keeps_going()):
             result = launch_native(self._program, *self.shape, self._values, self.sharedmem)

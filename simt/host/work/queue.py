@@ -54,7 +54,7 @@ MAX_QUEUED = 1000  # operations; a GPU's queues are bounded too, and a host that
 
 
 class WorkQueue:
-    """All streams of a host's program."""
+    """All streams of a host's program; an operation that fails raises where it is carried out."""
 
     def __init__(self, host: HostProgram) -> None:
         self.host = host
@@ -102,9 +102,6 @@ class WorkQueue:
         `host` is the host's memory of a copy; if `staged`, the host has waited until its bytes
         lay elsewhere. `after` are operations of other streams that it waits for, `details` what
         its record has beyond that.
-
-        Raises:
-            Exception: of an operation that was carried out.
         """
         with self._lock:
             self._check_reentry()
@@ -144,11 +141,7 @@ class WorkQueue:
     # --- waiting
 
     def synchronize(self, stream: Any = ALL_STREAMS) -> None:
-        """The host waits for a stream, or for all.
-
-        Raises:
-            Exception: of an operation that was carried out.
-        """
+        """The host waits for a stream, or for all."""
         with self._lock:
             self._check_reentry()
             number = ALL_STREAMS if stream is ALL_STREAMS else number_of(stream)
@@ -159,11 +152,7 @@ class WorkQueue:
             self._wait_for([t for t in self._unseen if t.stream in keys])
 
     def wait_for(self, task: Task | None) -> None:
-        """The host waits for one operation, such as the record of an event.
-
-        Raises:
-            Exception: of an operation that was carried out.
-        """
+        """The host waits for one operation, such as the record of an event."""
         with self._lock:
             self._check_reentry()
             tasks = [] if task is None else [task]
@@ -174,21 +163,13 @@ class WorkQueue:
             self._wait_for([t for t in tasks if not t.seen])
 
     def progress(self, task: Task) -> bool:
-        """Whether an operation is done, which the host then knows; if not, it is carried out.
-
-        Raises:
-            Exception: of an operation that was carried out.
-        """
+        """Whether an operation is done, which the host then knows; if not, it is carried out."""
         with self._lock:
             self._check_reentry()
             return self._progress([task])
 
     def query(self, stream: Any) -> bool:
-        """Whether all work on a stream is done, which the host then knows; if not, it is then.
-
-        Raises:
-            Exception: of an operation that was carried out.
-        """
+        """Whether all work on a stream is done, which the host then knows; if not, it is then."""
         with self._lock:
             self._check_reentry()
             keys = self._streams.meant(number_of(stream))
@@ -204,11 +185,7 @@ class WorkQueue:
         return not waiting
 
     def unpin(self, array: Any) -> None:
-        """A host array is no longer pinned: what copies from or to it is carried out.
-
-        Raises:
-            Exception: of an operation that was carried out.
-        """
+        """A host array is no longer pinned: what copies from or to it is carried out."""
         with self._lock:
             ranges = of_array(array)
             using = [
@@ -221,11 +198,7 @@ class WorkQueue:
             self._wait_for(using)
 
     def finish(self) -> None:
-        """Carries out all that waits; the host waits for it.
-
-        Raises:
-            Exception: of an operation that was carried out.
-        """
+        """Carries out all that waits; the host waits for it."""
         with self._lock:
             self._check_reentry()
             self._wait_for(self._unseen)
@@ -314,6 +287,16 @@ class WorkQueue:
                 first, second = sorted((task, other), key=lambda t: t.number)
                 self._findings.add(race(first, second, self.host), second.place)
         task.host = None
+
+    def overtake(self, task: Task) -> bool:
+        """Whether there was work in no order with what waits forever: it is carried out first."""
+        others = [t for t in self._unseen if not (t.done or t is task or task.before(t))]
+        try:
+            for other in in_order(others, hasty=False):
+                self._carry_out(other)
+        finally:
+            self._busy = True
+        return bool(others)
 
     def _refresh_checksums(self, task: Task, written: HostMemory) -> None:
         """Takes new checksums of host memory that the device itself has written."""

@@ -21,7 +21,8 @@ Ranges = Array  # (n, 2) int64: first byte and the one after the last, ascending
 class Access:
     """Memory that an operation reads, writes or changes by atomics, at addresses of this process.
 
-    `kind` is "load", "store" or "atomic"; `memory` keeps anybody else from getting the memory.
+    `kind` is "load", "poll" (loads that go beside atomics), "store" or "atomic"; `memory` keeps
+    anybody else from getting the memory.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Access:
     @property
     def verb(self) -> str:
         """What it does, for a sentence."""
-        return "reads" if self.kind == "load" else "writes"
+        return "reads" if self.kind in ("load", "poll") else "writes"
 
 
 def overlap(a: Ranges, b: Ranges) -> bool:
@@ -60,8 +61,9 @@ def conflict(accesses: Sequence[Access], others: Sequence[Access]) -> tuple[Acce
     """Two accesses to one byte of which the order matters: one writes, and not both by atomics."""
     for first in accesses:
         for second in others:
-            atomics = first.kind == second.kind and first.kind != "store"
-            if not atomics and first.meets(second):
+            kinds = {first.kind, second.kind}
+            harmless = "store" not in kinds and ("poll" in kinds or len(kinds) == 1)
+            if not harmless and first.meets(second):
                 return first, second
     return None
 
@@ -108,6 +110,8 @@ class AccessRanges(Observer):
         """Notes the elements of an access."""
         if view.space not in ("global", "const"):
             return
+        if m.strong == 2 and kind != "atomic":
+            kind = "poll" if kind == "load" else "atomic"
         key = view.allocation, kind
         name, grain, table = self._tables.get(key) or (view.name, 0, np.zeros(0, bool))
         size = view.dtype.itemsize if view.aligned else 1

@@ -33,7 +33,7 @@ class Racer(Protocol):
 
 def race(earlier: Racer, later: Racer, host: HostProgram) -> Finding | None:
     """The finding for two operations that nothing orders, `earlier` asked for before `later`."""
-    accesses = conflict(earlier.accesses, later.accesses)
+    accesses = conflict(_ordered(earlier, later), _ordered(later, earlier))
     if accesses is None:
         return None
     first, second = accesses
@@ -48,6 +48,12 @@ def race(earlier: Racer, later: Racer, host: HostProgram) -> Finding | None:
         f"which comes first: {host.order(early, late, ours.line)}"
     )
     return Finding(KIND, theirs.line, message, array=array or None, other_line=ours.line)
+
+
+def _ordered(racer: Racer, other: Racer) -> list[Access]:
+    """Its accesses that want an order with another's: what a kernel polls, a copy may set."""
+    kernels = other.operation.kind == "kernel"
+    return [access for access in racer.accesses if kernels or access.kind != "poll"]
 
 
 def _name(operation: StreamOperation, access: Access) -> str:

@@ -29,11 +29,7 @@ COMPRESSED = 0x3000 | 0x8000
 
 
 def ptx_of(binary: bytes) -> str:
-    """The text in a fat binary; what is none is a text itself.
-
-    Raises:
-        NotSupported: there is none that can be read.
-    """
+    """The text in a fat binary; what is none is a text itself."""
     if not binary.startswith(MAGIC.to_bytes(4, "little")):
         return binary.decode(errors="replace")
     _, _, head, size = struct.unpack_from("<IHHQ", binary)
@@ -196,7 +192,7 @@ class DeviceCode:
         """The parameters of a kernel in its source, and its lines; none where it is not found."""
         for base in {base for bases in unit.bases for base in bases.values()}:
             text = self._source.text(base // FILE)
-            signature = find_kernels(text).get(short_name(symbol))
+            signature = find_kernels(text, (), symbol).get(short_name(symbol))
             if signature is not None and len(signature.parameters) == count:
                 first, last = signature.first, signature.last
                 numbered = enumerate(text.splitlines()[first - 1 : last], base + first)

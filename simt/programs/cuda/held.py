@@ -28,6 +28,7 @@ class Use(NamedTuple):
     writes: bool
     what: str  # the work, in words
     atomic: bool = False
+    sure: bool = True  # not only by a pointer that may lie in memory
 
 
 class _Work:
@@ -44,12 +45,12 @@ class _Work:
             return self.uses
         if self._exact is None:
             pieces = {id(u.piece.allocation): u for u in self.uses}
-            self._exact = [] if self.task.accesses else self.uses
+            self._exact = [] if self.task.accesses else [u for u in self.uses if u.sure]
             for access in self.task.accesses:
                 use = pieces.get(id(access.memory))
                 if use is not None:
                     ranges = access.ranges - use.piece.allocation.device_pointer
-                    writes, atomic = access.kind != "load", access.kind == "atomic"
+                    writes, atomic = access.verb == "writes", access.kind == "atomic"
                     self._exact += [
                         use._replace(start=low, stop=high, writes=writes, atomic=atomic)
                         for low, high in ranges.tolist()
@@ -85,16 +86,16 @@ class ProtectedPages:
         """The pending work that an access of the host at an address conflicts with.
 
         With it comes a kernel of which only its run can tell whether it touches the address, if
-        the host may know that it does not: it has waited for other work since. Or whether that
-        is `atomic`, as the host's access is.
+        that is not `sure` or the host may know that it does not: it has waited for other work
+        since. Or whether that is `atomic`, as the host's access is.
         """
         at = address - piece.address
         conflicts: list[tuple[Use, Task | None]] = []
         for work in self._pending():
             task = work.task
-            unclear = (work.passed or atomic) and not task.done
-            unclear = unclear and task.operation.kind == "kernel"
+            kernel = task.operation.kind == "kernel" and not task.done
             for use in work.now():
+                unclear = kernel and (work.passed or atomic or not use.sure)
                 inside = use.piece is piece and use.start <= at < use.stop
                 allowed = atomic and (use.atomic or not checking())  # unchecked, nobody knows
                 if inside and (use.writes or writes) and not allowed:

@@ -89,11 +89,7 @@ class DeviceMemory:
         return block
 
     def take(self, size: int, line: int) -> Piece:
-        """New device memory.
-
-        Raises:
-            ApiError: there is not so much.
-        """
+        """New device memory."""
         self._affordable(size)
         data = np.zeros(size, np.uint8)  # as a GPU's memory that no other program has used
         if checking():
@@ -103,11 +99,7 @@ class DeviceMemory:
         return self._keep("device", allocation, next(self._numbers), size, line)
 
     def share(self, kind: str, size: int, line: int) -> tuple[Piece, Path]:
-        """Memory of host and device, and the file that the program is to map there.
-
-        Raises:
-            ApiError: there is not so much.
-        """
+        """Memory of host and device, and the file that the program is to map there."""
         if kind == "managed":
             self._affordable(size)
         number = next((n for n in SHARED if n not in self.blocks), None)

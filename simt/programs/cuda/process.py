@@ -25,9 +25,6 @@ def serve(
     `captured` sends what it prints to `sys.stdout` and `sys.stderr`, which in a notebook are no
     files; else it has those of this process. `libraries` is a folder of shared libraries that come
     before others.
-
-    Raises:
-        Unable: the program cannot be carried on; it is ended.
     """
     ours, theirs = socket.socketpair()
     sys.stdout.flush()

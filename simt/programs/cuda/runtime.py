@@ -47,11 +47,7 @@ class Runtime(CaptureCalls, PoolCalls, ArrayCalls, BinaryCalls):
     """The device of one program."""
 
     def answer(self, name: str, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """Carries out a request.
-
-        Raises:
-            Unable: the program cannot be carried on.
-        """
+        """Carries out a request."""
         self.line = line
         if self._sticky and name not in SAFE_CALLS:
             return Answer(error=self._sticky)
@@ -166,11 +162,7 @@ class Runtime(CaptureCalls, PoolCalls, ArrayCalls, BinaryCalls):
     # --- the end
 
     def finish(self, status: int) -> None:
-        """What is left when the program has ended; of one that failed it says nothing.
-
-        Raises:
-            Unable: as in `answer`.
-        """
+        """What is left when the program has ended; of one that failed it says nothing."""
         self.line = 0
         printed, self.printed = self.printed, ""
         if not self._sticky:

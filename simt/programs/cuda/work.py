@@ -37,17 +37,13 @@ class LaunchCalls(State):
 
         task = issue_launch(self.queue, kernel, prepared, stream, end)
         marshalled, what = prepared.arguments, f"{kernel.__name__}, launched in line {line},"
-        writes = [*marshalled.writes, *marshalled.others.values()]
-        uses = [Use(b, 0, b.size, True, what) for b in writes]
+        uses = [Use(b, 0, b.size, True, what) for b in marshalled.writes]
+        uses += [Use(b, 0, b.size, True, what, sure=False) for b in marshalled.others.values()]
         reads = [*marshalled.reads, *marshalled.fetched.values()]
         self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in reads])
 
     def prepared(self, values: tuple[int, ...], payload: bytes) -> PreparedKernel:
-        """The launch of a kernel.
-
-        Raises:
-            ApiError: no GPU accepts it.
-        """
+        """The launch of a kernel."""
         kernel, arguments = self._kernel(values[0], payload, values[7])
         self._check_shared(kernel, values[5])
         detail = self.launches.wants_detail(kernel) and kernel not in self._detailed
@@ -68,12 +64,7 @@ class LaunchCalls(State):
         return self.code.kernel(number, together=bool(together)), arguments
 
     def _end(self, prepared: PreparedKernel, report: Report, stopped: Finding | None) -> None:
-        """Collects the results of a kernel that has run.
-
-        Raises:
-            Failed: it cannot go on.
-            Unable: it needs what the machine does not have.
-        """
+        """Collects the results of a kernel that has run."""
         arguments = prepared.arguments
         self.launched = True
         self.printed += prepared.printed

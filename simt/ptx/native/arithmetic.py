@@ -75,11 +75,7 @@ class Arithmetic(Emitter):
     # --- operations
 
     def arithmetic(self, op: Op, values: list[str]) -> str:
-        """The result of an arithmetic instruction.
-
-        Raises:
-            NotNative: it is none of those that are translated.
-        """
+        """The result of an arithmetic instruction."""
         name, words, kind = op[0], set(op[1:-1]), op[-1]
         known = words - {"rn", "lo", "hi", "wide", "approx", "full", "ftz", "sat", "cc", "wrapping"}
         if kind in FLOATS:

@@ -23,11 +23,7 @@ _linked: dict[str, Any] = {}  # what has been linked, by the hash of its text
 
 @cache
 def _machine() -> Any:
-    """LLVM for this computer.
-
-    Raises:
-        NotNative: there is none.
-    """
+    """LLVM for this computer."""
     try:
         import llvmlite.binding as llvm
     except ImportError:
@@ -46,9 +42,6 @@ def compiled(text: str, functions: set[tuple[str, str]]) -> Any:
     """The function `run` of a module, to be called as `run(frame, first, last)`.
 
     `functions` are those of NumPy that it calls, with their types.
-
-    Raises:
-        NotNative: it cannot be compiled here.
     """
     key = hashlib.sha256(text.encode()).hexdigest()
     if key in _linked:

@@ -85,11 +85,7 @@ class Flat:
 
 
 def flattened(program: PtxProgram) -> Flat:
-    """A program's kernel.
-
-    Raises:
-        NotNative: it calls what has no place in such a list.
-    """
+    """A program's kernel."""
     flat = Flat()
     copies = _Copies(program, flat)
     copies.add(program.function, "", {}, ())

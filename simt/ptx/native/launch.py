@@ -57,8 +57,9 @@ def launch_native(
             raise NotNative(native["left"])
         for even in (True, False):
             together = program.cooperative or (grid, block) in native.get("together", ())
-            key = block, even, together, *ways(program)
-            code = native.get(key) or _Code(program, block, even=even, together=together)
+            how = {"even": even, "together": together, "apart": "apart" in native}
+            key = block, *how.values(), *ways(program)
+            code = native.get(key) or _Code(program, block, **how)
             native[key], common = code, _Common(program, code.kernel, values)
             if common.even:
                 break
@@ -90,6 +91,9 @@ def launch_native(
         if status == FAULTS["waits"] and not code.kernel.together:  # maybe for a later block
             native.setdefault("together", set()).add((grid, block))
             return launch_native(program, grid, block, values, dynamic, executor)
+        if status == FAULTS["barrier"] and "apart" not in native and _one_barrier(program):
+            native["apart"] = True  # PTX ISA, "barrier": it has a number, and no place
+            return launch_native(program, grid, block, values, dynamic, executor)
         if status == FAULTS["trap"]:
             _leave(program, "its threads launch, allocate, recurse, trap, print much or own text")
         return None
@@ -108,8 +112,16 @@ def launch_native(
     if code.kernel.texts:  # the executor prints, too
         return None
     result = executor(only=None if code.kernel.together else np.array([min(noted)]))
+    if result.stopped and result.stopped.kind == "barrier-divergence":
+        result.stopped = None  # they met elsewhere, or have ended: no GPU since Volta waits then
     _put_back(saved if result.stopped else after)
     return None if result.stopped else result
+
+
+def _one_barrier(program: PtxProgram) -> bool:
+    """Whether all barriers of the kernel are `__syncthreads`."""
+    every = [i for f in program.used for i in f.instructions if i.op[0] in ("bar", "barrier")]
+    return all(i.operands == ("0",) for i in every if "warp" not in i.op)
 
 
 def _leave(program: PtxProgram, reason: str) -> None:
@@ -138,11 +150,7 @@ def _put_back(saved: dict[Allocation, Array]) -> None:
 
 
 class _Code:
-    """A kernel's machine code, with what a launch has to hand it.
-
-    Raises:
-        NotNative: it is not translated.
-    """
+    """A kernel's machine code, with what a launch has to hand it."""
 
     def __init__(self, program: PtxProgram, block: Triple, **how: bool) -> None:
         self.kernel = Kernel(program, block, **how)

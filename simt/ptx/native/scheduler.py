@@ -57,9 +57,6 @@ class Kernel(Fetches):
 
     The result is 0, or says why the blocks from the first to before the last have not all run: 1 if
     it was stopped from outside, else a number of `FAULTS`.
-
-    Raises:
-        NotNative: it holds what is not translated.
     """
 
     def __init__(self, program: PtxProgram, block: Triple, **how: bool) -> None:
@@ -374,6 +371,8 @@ class Kernel(Fetches):
         """The lanes of a warp, until all of them wait for other warps or are done."""
         places = {name: self._mask_at(name, w) for name in MASKS}
         again, lanes, all_stopped = (self.name(n) for n in ("again", "lanes", "stopped"))
+        mine = self.variable("i32")  # the barrier to which its lanes have come
+        self.set(mine, 0)
         self.label(again)
         ready = self.get(places["ready"])
         self.branch(self.calc("i32", "n != 0", n=ready), lanes, all_stopped)
@@ -401,12 +400,14 @@ class Kernel(Fetches):
         for name in kinds.values():
             self.label(f"came.{name}")
             if name == "barrier":
-                before = self.get(self.said("gathered"))
-                unlike = self.calc(
-                    "i32", "before != 0 and before != came", before=before, came=came
-                )
+                whole, test = self.said("gathered"), "n != 0 and n != came"
+                unlike = self.calc("i32", test, n=self.get(whole), came=came)
+                if self.apart:
+                    self._note(self.op(f"zext i1 {unlike} to i32"))
+                    unlike = self.calc("i32", test, n=self.get(mine), came=came)
                 self.unless(unlike, "fault.barrier")
-                self.set(self.said("gathered"), came)
+                for place in (whole, mine):
+                    self.set(place, came)
             self.update(places[name], "x | bit", bit=bit)
             self.jump(again)
         self.label(all_stopped)

@@ -54,7 +54,9 @@ BARRIER, WARP, TURN = 1, 2, 3  # kinds of points
 class Translator(TensorCores, Mbarriers):
     """The text of one kernel's thread; `scheduler` makes a function of it."""
 
-    def __init__(self, program: PtxProgram, block: Triple, *, even: bool, together: bool) -> None:
+    def __init__(
+        self, program: PtxProgram, block: Triple, *, even: bool, together: bool, apart: bool
+    ) -> None:
         super().__init__()
         self.program = program
         self.even = even  # pointers lead to multiples of 16 bytes
@@ -70,7 +72,8 @@ class Translator(TensorCores, Mbarriers):
         self.points = [k for k, i in enumerate(self.flat.code) if is_point(i)]
         self.kinds = [_kind_of_point(self.flat.code[k]) for k in self.points]
         self.together = together  # all blocks at once
-        self.warps = self.together or bool({WARP, TURN} & {*self.kinds})
+        self.apart = apart  # each warp comes to a barrier of the block at a place of its own
+        self.warps = together or apart or bool({WARP, TURN} & {*self.kinds})
         self.slots: list[Root] = []  # pointers of which is known what they lead to
         self.written: set[Root] = set()
         self.texts: list[list[tuple[str, str, int, int]]] = []  # what is printed

@@ -405,6 +405,24 @@ def test_a_loop_with_no_way_out_is_told_at_once() -> None:
     assert findings(carried_out(source, np.zeros(1, np.int32), block=32)) == []
 
 
+@pytest.mark.parametrize(
+    ("grid", "setter", "held"), [(3, 2, "3 of these 3"), (6000, 5999, "4,736")]
+)
+def test_a_block_that_waits_for_a_later_one_is_told_which_one_and_how_many_run_at_once(
+    grid: int, setter: int, held: str
+) -> None:
+    source = """__global__ void k(volatile int* y) {
+        if (threadIdx.x) return;
+        if (blockIdx.x == gridDim.x - 1) y[2] = 1;
+        if (blockIdx.x == 0) { y[0] = 1; while (y[2] < 2); }
+        if (blockIdx.x == gridDim.x - 1) { while (y[0] == 0); y[2] = 2; }
+    }"""
+    (found,) = findings(carried_out(source, np.zeros(3, np.int32), block=32, grid=grid))
+    assert f"line 4: block 0 waits forever for y[2], which block {setter} sets: nothing" in found
+    assert f"A B200 holds {held}" in found
+    assert ("cooperative" in found) == (grid == 3)
+
+
 FUNCTIONS = """
 typedef float (*Function)(float);
 __device__ __noinline__ float half(float v) { return v / 2; }

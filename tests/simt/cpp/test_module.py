@@ -246,7 +246,8 @@ def test_options_reach_the_compiler() -> None:
 @pytest.mark.parametrize(
     ("before", "name"),
     [("", "f"), ("namespace a { ", "f"), ("namespace a { template <class> ", "a::f<int>"),
-     ("namespace b { __global__ void f(int*) {} } namespace a { ", "a::f")],
+     ("namespace b { __global__ void f(int*) {} } namespace a { ", "a::f"),
+     ("namespace b1a { __global__ void f(float*, int) {} } namespace a { ", "a::f")],
 )  # fmt: skip
 def test_what_a_plain_launch_finds_is_a_warning_with_its_line(before: str, name: str) -> None:
     text = "__global__ void f(int* x) {\n    x[0] = threadIdx.x;\n}" + "}" * ("a {" in before)

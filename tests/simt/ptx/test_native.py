@@ -71,6 +71,26 @@ def test_what_stops_a_launch_is_told_as_the_executor_tells_it(mistake: Mistake) 
     assert mistake.says in told[0][0]
 
 
+@pytest.mark.parametrize(
+    ("body", "words", "wanted"),
+    [
+        ("if (t < 64) { y[t] = 1; __syncthreads(); return; } s[t] = t; __syncthreads();"
+         "y[t] = s[64 + (t + 1) % 32];", "only 64 of 96 threads", [1] * 64 + [*range(65, 96), 64]),
+        ("if (t % 4 < 2) y[t] = __shfl_xor_sync(~0u, t, 1); y[t] += 1;", "names lane 2",
+         [(t ^ 1) + 1 if t % 4 < 2 else 1 for t in range(96)]),
+    ],
+)  # fmt: skip
+def test_warps_meet_at_a_barrier_by_its_number_and_wait_for_no_thread_that_has_ended(
+    body: str, words: str, wanted: list[int]
+) -> None:
+    source = f"""__global__ void k(int* y) {{
+        __shared__ int s[96]; int t = threadIdx.x; {body} }}"""
+    y = np.zeros(96, np.int32)
+    with pytest.warns(simt.SimtWarning, match=words):
+        unchecked(cpp(source)["k"], (1, 96), y)
+    assert y.tolist() == wanted
+
+
 def test_what_an_unchecked_launch_has_written_is_written() -> None:
     module = cpp("""__global__ void fill(float* a) { a[threadIdx.x] = 1; }
     __global__ void take(const float* a, float* b) { if (a[threadIdx.x] > 0) b[threadIdx.x] = 2; }

@@ -215,10 +215,13 @@ int silent() {
 }
 
 int pointers() {
-    float *rows[2] = {device(), device()}, **d_rows, host[n];
+    float *rows[2] = {device(), device()}, **d_rows, host[n], *beside;
+    cudaMallocHost((void**)&beside, bytes);
+    *beside = 2;  // where no pointer leads
     cudaMalloc(&d_rows, sizeof rows);
     cudaMemcpy(d_rows, rows, sizeof rows, cudaMemcpyHostToDevice);
     through<<<1, 2>>>(d_rows);
+    printf("%g\n", *beside);
     cudaMemcpy(host, rows[1], bytes, cudaMemcpyDeviceToHost);
     printf("%g\n", host[1]);
     cudaFree(rows[1]);
@@ -282,14 +285,20 @@ int atomics() {
 }
 
 __global__ void poll(volatile int* flag, int* out) {
+    atomicAdd(out, 7);
     while (!*flag);
-    *out = 7;
 }
 
 __global__ void look(const int* flag, int* out) { *out += *flag; }
 
 int flags() {
     int *flag, out, *x = (int*)device();
+    cudaStream_t other;
+    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    cudaMemset(x, 0, 64), cudaDeviceSynchronize();
+    poll<<<1, 1>>>(x + 8, x);
+    cudaMemsetAsync(x + 8, 1, sizeof(int), other);  // what the kernel waits for
+    cudaDeviceSynchronize();
     cudaHostAlloc((void**)&flag, sizeof(int), cudaHostAllocPortable);
     *flag = 0;
     poll<<<1, 1>>>(flag, x);
@@ -298,7 +307,7 @@ int flags() {
     look<<<1, 1>>>(flag, x);
     *(volatile int*)flag = 2;  // [flag read once]
     cudaMemcpy(&out, x, sizeof(int), cudaMemcpyDeviceToHost);
-    printf("%d\n", out > 7);
+    printf("%d\n", out > 14 && out < 17);
     cudaFree(x);
     cudaFreeHost(flag);
     return 0;

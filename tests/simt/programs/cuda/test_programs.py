@@ -96,9 +96,9 @@ WRONG = {
     ),
     "atomics": (
         ["164"],
-        {"atomic on one side": "the host writes last (4 bytes from line 272) while counted, "},
+        {"atomic on one side": "the host writes last (4 bytes from line 275) while counted, "},
     ),
-    "flags": (["1"], {"flag read once": "the host writes flag (4 bytes from line 293) while look"}),
+    "flags": (["1"], {"flag read once": "the host writes flag (4 bytes from line 302) while look"}),
     "early_result": (
         ["5", "3"],
         {"pinned too early": "the host reads pinned memory (1,024 bytes from line 118) while the"},
@@ -140,7 +140,7 @@ WRONG = {
     ),
     "silent": ([], {"-": "what the last kernels print is lost"}),
     "pointers": (
-        ["1", "wait: cudaErrorIllegalAddress"],
+        ["2", "1", "wait: cudaErrorIllegalAddress"],
         {"pointers": "thread 1 of block 0 goes to the address"},
     ),
     "odd_calls": (
@@ -204,6 +204,8 @@ def test_a_kernel_takes_a_lambda(capsys):
 def test_checks_can_be_left_out_and_an_access_out_of_bounds_passed_over(capsys):
     with unchecked():
         assert run("mistakes.cu", capsys, "race")[2] == []
+        assert run("mistakes.cu", capsys, "flags")[1] == ["1"]
+        assert len(run("mistakes.cu", capsys, "pointers")[2]) == 1
     with keep_going():
         status, out, said, _ = run("mistakes.cu", capsys, "out_of_bounds")
     assert (status, out[1:]) == (1, ["wait: cudaSuccess", "again: cudaSuccess"])
