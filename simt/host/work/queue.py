@@ -13,10 +13,12 @@ same of what it has waited for.
 Nothing is carried out before something demands it: a synchronization, a copy for which the host
 waits, a question whether an event has happened. Then what must come before it is carried out too,
 and of two operations that race the one that was asked for later goes first, so that a missing
-event is seen in the result. A seed (`block_order`) chooses other allowed orders.
+event is seen in the result. A seed (`block_order`) chooses other allowed orders. Where nobody
+looks for races, what was asked for earlier comes first.
 """
 
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -54,7 +56,10 @@ MAX_QUEUED = 1000  # operations; a GPU's queues are bounded too, and a host that
 
 
 class WorkQueue:
-    """All streams of a host's program."""
+    """All streams of a host's program.
+
+    A method that carries work out raises what the work raises.
+    """
 
     def __init__(self, host: HostProgram) -> None:
         self.host = host
@@ -102,9 +107,6 @@ class WorkQueue:
         `host` is the host's memory of a copy; if `staged`, the host has waited until its bytes
         lay elsewhere. `after` are operations of other streams that it waits for, `details` what
         its record has beyond that.
-
-        Raises:
-            Exception: of an operation that was carried out.
         """
         with self._lock:
             self._check_reentry()
@@ -144,11 +146,7 @@ class WorkQueue:
     # --- waiting
 
     def synchronize(self, stream: Any = ALL_STREAMS) -> None:
-        """The host waits for a stream, or for all.
-
-        Raises:
-            Exception: of an operation that was carried out.
-        """
+        """The host waits for a stream, or for all."""
         with self._lock:
             self._check_reentry()
             number = ALL_STREAMS if stream is ALL_STREAMS else number_of(stream)
@@ -159,11 +157,7 @@ class WorkQueue:
             self._wait_for([t for t in self._unseen if t.stream in keys])
 
     def wait_for(self, task: Task | None) -> None:
-        """The host waits for one operation, such as the record of an event.
-
-        Raises:
-            Exception: of an operation that was carried out.
-        """
+        """The host waits for one operation, such as the record of an event."""
         with self._lock:
             self._check_reentry()
             tasks = [] if task is None else [task]
@@ -174,21 +168,13 @@ class WorkQueue:
             self._wait_for([t for t in tasks if not t.seen])
 
     def progress(self, task: Task) -> bool:
-        """Whether an operation is done, which the host then knows; if not, it is carried out.
-
-        Raises:
-            Exception: of an operation that was carried out.
-        """
+        """Whether an operation is done, which the host then knows; if not, it is carried out."""
         with self._lock:
             self._check_reentry()
             return self._progress([task])
 
     def query(self, stream: Any) -> bool:
-        """Whether all work on a stream is done, which the host then knows; if not, it is then.
-
-        Raises:
-            Exception: of an operation that was carried out.
-        """
+        """Whether all work on a stream is done, which the host then knows; if not, it is then."""
         with self._lock:
             self._check_reentry()
             keys = self._streams.meant(number_of(stream))
@@ -204,11 +190,7 @@ class WorkQueue:
         return not waiting
 
     def unpin(self, array: Any) -> None:
-        """A host array is no longer pinned: what copies from or to it is carried out.
-
-        Raises:
-            Exception: of an operation that was carried out.
-        """
+        """A host array is no longer pinned: what copies from or to it is carried out."""
         with self._lock:
             ranges = of_array(array)
             using = [
@@ -221,11 +203,7 @@ class WorkQueue:
             self._wait_for(using)
 
     def finish(self) -> None:
-        """Carries out all that waits; the host waits for it.
-
-        Raises:
-            Exception: of an operation that was carried out.
-        """
+        """Carries out all that waits; the host waits for it."""
         with self._lock:
             self._check_reentry()
             self._wait_for(self._unseen)
@@ -278,7 +256,8 @@ class WorkQueue:
     def _schedule(self, tasks: Sequence[Task]) -> list[Task]:
         seed = current_seed()
         if not seed:
-            return in_order(tasks, hasty=True)
+            last = -1 if checking() else max([t.number for t in tasks], default=-1)
+            return in_order([*(t for t in self._unseen if t.number <= last), *tasks], hasty=True)
         self._draws += 1
         draw = np.random.default_rng((seed, self._draws))
         waiting = [t for t in self._unseen if not t.done]
@@ -294,7 +273,8 @@ class WorkQueue:
                 poison(host.array.ravel(order="K"))  # others may have the memory by now
             elif host.changed:
                 self._findings.add(meddled(task, self.host, "changed"), task.place)
-        self._busy = True
+        self._busy, start = True, time.perf_counter()
+        task.began = max([task.began, *(other.ended for other in task.after)])
         try:
             if action is not None:
                 accesses = task.context.run(action, task)
@@ -307,6 +287,7 @@ class WorkQueue:
         finally:
             self._busy = False
             task.done, task.action, task.after = True, None, []
+            task.ended = task.began + time.perf_counter() - start
         if task.operation.kind == "copy-out" and host is not None:
             self._refresh_checksums(task, host)
         for other in task.rivals:
