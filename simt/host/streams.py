@@ -112,7 +112,7 @@ class Event:
 
         def happen(task: Task) -> None:
             if self._task is task:  # and has not been recorded anew
-                self._time = time.perf_counter()
+                self._time = task.began
 
         self._task = self._queue.issue("event", stream, happen)
 

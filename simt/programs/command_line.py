@@ -135,7 +135,7 @@ def carry_out(options: argparse.Namespace, run: Callable[[Launches], int]) -> in
 
 def _run(options: argparse.Namespace, launches: Launches) -> int:
     program: Path = options.program
-    if program.suffix == ".cu":
+    if program.suffix in (".cu", ".cpp", ".cc", ".cxx"):
         with CudaProgram(program, options=shlex.split(options.nvcc or "")) as cuda:
             return cuda.run(options.arguments, launches)
     with program.open("rb") as file:

@@ -6,6 +6,7 @@ it was before.
 
 import functools
 from collections.abc import Callable
+from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,6 @@ class PtxMachine(DeviceRuntime, TextureAccess):
         self.frames = [DivergentExits()]
         self.registers: dict[str, Lanes] = {}  # special ones
         self.arrivals = {}
-        self.asked = 0  # for the time
         self.turns = 0  # of loops
         self.stalled_since = -1  # stores when threads last tried their mbarriers again
         self.sample: tuple[Any, ...] = ()  # where a turn began, and with what
@@ -255,9 +255,12 @@ class PtxMachine(DeviceRuntime, TextureAccess):
     def special(self, name: str) -> Lanes:
         """A special register, as uint32 or uint64."""
         if name.startswith(("%clock", "%globaltimer")):
-            self.asked += 1  # two questions in one block have two answers
-            wide = "64" in name or "timer" in name
-            return np.full((1, 1), self.steps + self.asked, np.uint64 if wide else np.uint32)
+            self.written += 1  # a loop that reads it is not one that changes nothing
+            kind, now = (
+                np.uint64 if "64" in name or "timer" in name else np.uint32,
+                perf_counter_ns(),
+            )
+            return np.full((1, 1), now & np.iinfo(kind).max, kind)
         value = self.registers.get(name)
         if value is None:
             value = self.registers[name] = self._compute_special(name)

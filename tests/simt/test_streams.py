@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -297,16 +298,14 @@ def test_a_number_is_no_stream() -> None:
             call(stream=7)
 
 
-def test_unchecked_work_keeps_its_order_and_is_not_looked_at() -> None:
+def test_unchecked_work_is_done_in_the_order_asked_for_and_not_looked_at() -> None:
     one, other, device, target = cuda.stream(), cuda.stream(), on_device(1), pinned(0)
     with simt.unchecked():
         double[1, N, one](device)
         double[1, N, other](device)
         device.copy_to_host(target, stream=other)
         other.synchronize()
-        assert (target == 2).all()
-        cuda.synchronize()
-    assert (device.copy_to_host() == 4).all()
+        assert (target == 4).all()  # both are done, in the order in which they were asked for
 
 
 # --- events, callbacks, reports
@@ -317,12 +316,12 @@ def test_times_of_events_that_have_not_happened() -> None:
     with pytest.raises(BadInput, match="must have been recorded"):
         begin.elapsed_time(end)
     begin.record(stream)
-    double[1, N, stream](on_device(1))
+    time.sleep(0.05)  # work of the host's, between events of an idle stream
     end.record(stream)
     with pytest.raises(BadInput, match="has not happened yet"):
         begin.elapsed_time(end)
     end.synchronize()
-    assert begin.elapsed_time(end) > 0
+    assert begin.elapsed_time(end) >= 50
 
 
 def test_a_callback_comes_after_what_was_asked_for_before_it() -> None:

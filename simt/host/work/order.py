@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
+from time import perf_counter
 from typing import Any
 
 from simt.core.places import Place
@@ -63,6 +64,7 @@ class Task:
         self.clock: Clock = {}
         self.after: list[Task] = []
         self.rivals: list[Task] = []  # unordered, and they touch the same memory
+        self.began = self.ended = perf_counter()  # on a device that has no other work
         self.done = False
         self.seen = False  # the host has waited for it
 

@@ -13,10 +13,12 @@ same of what it has waited for.
 Nothing is carried out before something demands it: a synchronization, a copy for which the host
 waits, a question whether an event has happened. Then what must come before it is carried out too,
 and of two operations that race the one that was asked for later goes first, so that a missing
-event is seen in the result. A seed (`block_order`) chooses other allowed orders.
+event is seen in the result. A seed (`block_order`) chooses other allowed orders. Where nobody
+looks for races, what was asked for earlier comes first.
 """
 
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -251,7 +253,8 @@ class WorkQueue:
     def _schedule(self, tasks: Sequence[Task]) -> list[Task]:
         seed = current_seed()
         if not seed:
-            return in_order(tasks, hasty=True)
+            last = -1 if checking() else max([t.number for t in tasks], default=-1)
+            return in_order([*(t for t in self._unseen if t.number <= last), *tasks], hasty=True)
         self._draws += 1
         draw = np.random.default_rng((seed, self._draws))
         waiting = [t for t in self._unseen if not t.done]
@@ -267,7 +270,8 @@ class WorkQueue:
                 poison(host.array.ravel(order="K"))  # others may have the memory by now
             elif host.changed:
                 self._findings.add(meddled(task, self.host, "changed"), task.place)
-        self._busy = True
+        self._busy, start = True, time.perf_counter()
+        task.began = max([task.began, *(other.ended for other in task.after)])
         try:
             if action is not None:
                 accesses = task.context.run(action, task)
@@ -280,6 +284,7 @@ class WorkQueue:
         finally:
             self._busy = False
             task.done, task.action, task.after = True, None, []
+            task.ended = task.began + time.perf_counter() - start
         if task.operation.kind == "copy-out" and host is not None:
             self._refresh_checksums(task, host)
         for other in task.rivals:

@@ -42,10 +42,12 @@ def race(earlier: Racer, later: Racer, host: HostProgram) -> Finding | None:
     early, late = ours.stream_name, theirs.stream_name
     if early == late:  # a name that a loop has given to another stream since
         early = f"the earlier {early}"
+    staged = ours.kind == "copy-in" and ours.host_waits
+    why = " (a copy from memory that is not pinned may go on after its call)" if staged else ""
     message = (
         f"{_text(theirs)} on {late} {_verb(theirs, second)} {array or 'an array'}, which "
         f"{_text(ours)} of line {ours.line} on {early} {_verb(ours, first)}, and nothing says "
-        f"which comes first: {host.order(early, late, ours.line)}"
+        f"which comes first{why}: {host.order(early, late, ours.line)}"
     )
     return Finding(KIND, theirs.line, message, array=array or None, other_line=ours.line)
 

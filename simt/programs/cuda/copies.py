@@ -47,7 +47,7 @@ class CopyCalls(State):
     def _issue(
         self, kind: str, stream: CudaStream, what: str, parts: list[_Part], action: Action, *,
         waits: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> Task:  # fmt: skip
         """Puts an operation on a stream."""
         accesses, size = [part.access for part in parts], parts[0].size
         purpose = f"the {what} of line {self.line}"
@@ -57,6 +57,7 @@ class CopyCalls(State):
         self.held.add(
             task, [Use(p.piece, p.start, p.start + p.size, p.writes, purpose) for p in parts]
         )
+        return task
 
     # --- memory
 
@@ -153,7 +154,10 @@ class CopyCalls(State):
             into = target.piece
             waits = into.kind == "pinned" or (into.shared and not asynchronous)
             content = np.frombuffer(payload, np.uint8)
-            self._put("copy-in", "copy", stream, target, content, waits=waits)
+            task = self._put("copy-in", "copy", stream, target, content, waits=waits)
+            task.operation.host_waits = True  # until its bytes are staged
+            if not waits and not asynchronous:  # nothing is before it: a GPU has all but done it
+                self.queue.progress(task)
             return Answer()
         self.came_back |= source.piece.kind != "pinned" and not (
             target and target.piece.kind == "device"
@@ -189,9 +193,9 @@ class CopyCalls(State):
     def _put(
         self, kind: str, what: str, stream: CudaStream, target: _Part,
         content: np.ndarray[Any, Any], *, waits: bool,
-    ) -> None:  # fmt: skip
+    ) -> Task:  # fmt: skip
         write = lambda _: written(target.piece.allocation, target.start, content)  # noqa: E731
-        self._issue(kind, stream, what, [target], write, waits=waits)
+        return self._issue(kind, stream, what, [target], write, waits=waits)
 
     def _copy(self, stream: CudaStream, target: _Part, source: _Part, asynchronous: int) -> None:
         into, origin = target.piece, source.piece

@@ -96,7 +96,7 @@ def test_on_floats(body: str, before: str, wanted: np.ndarray, rtol: float) -> N
         ("__syncthreads_or(x[t] > 62) + __syncthreads_and(x[t] > 0)", np.full(64, 1)),
         ("fib(x[t] % 12)", [[0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89][k % 12] for k in range(64)]),
         ("pick(x[t])", [[5, 11, 34, -1, 99, 3, 3, 3][k % 8] * (1 + k % 3) for k in range(64)]),
-        ("(int)(clock64() >= 0) + __ffs(x[t])", [1 + (k & -k).bit_length() for k in range(64)]),
+        ("spin(1000000) + __ffs(x[t])", [1 + (k & -k).bit_length() for k in range(64)]),
         ("(int)((long long)x[t] * 3000000000ll % 1000007)",
          [k * 3000000000 % 1000007 for k in range(64)]),
         ("(int)((x[t] * 1099511628211ull ^ 7) % 1000003) + (unsigned)-x[t] / 7 % 13",
@@ -130,6 +130,7 @@ def test_on_integers(expression: str, wanted: Any) -> None:
     y = np.zeros(64, np.int32)
     source = f"""
     __device__ int fib(int n) {{ return n < 2 ? n : fib(n - 1) + fib(n - 2); }}
+    __device__ int spin(int n) {{ for (auto t = clock64(); clock64() - t < n;) {{}} return 1; }}
     __device__ int pick(int n) {{
         int v = 3;
         switch (n % 8) {{

@@ -62,9 +62,12 @@ def test_a_makefile_builds_with_it_and_what_is_built_runs(tmp_path):
     nvcc = [sys.executable, "-m", "simt", "nvcc", "-arch=sm_90", "-gencode", "arch=compute_90"]
     for words in (["-c", "kernel.cu"], ["-o", "both", "kernel.o", "main.cpp"]):
         subprocess.run([*nvcc, *words], check=True, cwd=tmp_path)
-    done = command("both", cwd=tmp_path)
-    assert done.returncode == 0
-    assert done.stderr.startswith("kernel.cu:2: thread 32 of block 0 accesses x[32], out of bounds")
+    for how in (["both"], ["--nvcc=kernel.cu", "main.cpp"]):
+        done = command(*how, cwd=tmp_path)
+        assert done.returncode == 0
+        assert done.stderr.startswith(
+            "kernel.cu:2: thread 32 of block 0 accesses x[32], out of bounds"
+        )
 
 
 ENDLESS = """#include <unistd.h>
@@ -107,6 +110,27 @@ def test_unchecked_the_memory_of_a_device_is_new(tmp_path):
     fast, checked = command("--fast", "sums.cu", cwd=tmp_path), command("sums.cu", cwd=tmp_path)
     assert (fast.stdout, fast.stderr) == ("5\n", "")
     assert "reads x[0] in global memory, which nobody has written" in checked.stderr
+
+
+@pytest.mark.usefixtures("_host_compiler")
+def test_a_copy_from_pageable_memory_has_arrived_as_on_a_gpu_though_no_stream_waits(tmp_path):
+    (tmp_path / "apart.cu").write_text(
+        "#include <cstdio>\n__global__ void twice(int* x) { x[threadIdx.x] *= 2; }\n"
+        "int main() {\n    int *x, y[32] = {21};\n    cudaStream_t s;\n"
+        "    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);\n    cudaMalloc(&x, sizeof y);\n"
+        "    cudaMemcpy(x, y, sizeof y, cudaMemcpyDefault);\n    twice<<<1, 32, 0, s>>>(x);\n"
+        "#ifdef FILL\n    cudaMemset(x, 0, sizeof y), twice<<<1, 32, 0, s>>>(x);\n#endif\n"
+        "    cudaStreamSynchronize(s), cudaMemcpy(y, x, sizeof y, cudaMemcpyDefault);\n"
+        '    cudaFree(x), printf("%d\\n", *y);\n}\n'
+    )
+    fast, checked = command("--fast", "apart.cu", cwd=tmp_path), command("apart.cu", cwd=tmp_path)
+    assert (fast.stdout, fast.stderr, checked.stdout) == ("42\n", "", "42\n")
+    assert checked.stderr.startswith(
+        "apart.cu:9: twice on s reads x, which the copy to the device of line 8 on the default "
+        "stream writes, and nothing says which comes first (a copy from memory that is not pinned "
+        "may go on after its call): record an event on the default stream after line 8"
+    )
+    assert command("--fast", "--nvcc=-DFILL", "apart.cu", cwd=tmp_path).stdout == "0\n"
 
 
 @pytest.mark.usefixtures("_host_compiler")
