@@ -29,11 +29,7 @@ def slow(message: str) -> str:
 
 
 def triple(shape: Any, what: str) -> Triple:
-    """The shape of a grid or a block in full, (x, y, z).
-
-    Raises:
-        BadLaunch: if it is none.
-    """
+    """The shape of a grid or a block in full, (x, y, z)."""
     if isinstance(shape, (int, np.integer)) and not isinstance(shape, bool):
         shape = (shape,)
     several = isinstance(shape, (tuple, list)) and 1 <= len(shape) <= 3
@@ -47,12 +43,7 @@ def triple(shape: Any, what: str) -> Triple:
 def check_shape(
     grid: Any, block: Any, dynamic: int = 0, most: int = MAX_SHARED
 ) -> tuple[Triple, Triple]:
-    """The shape of a launch in full, (x, y, z) each; `most` is what `dynamic` may be, in bytes.
-
-    Raises:
-        BadLaunch: if one of them is no shape at all.
-        Stop: with the finding `launch-limit`.
-    """
+    """The shape of a launch in full, (x, y, z) each; `most` is what `dynamic` may be, in bytes."""
     g, b = triple(grid, "the grid"), triple(block, "the block")
     count = math.prod(b)
     problem = None

@@ -49,9 +49,6 @@ def choose(table: str, actual: Types) -> tuple[Types, Types]:
 
     >>> choose("l>d f>f d>d", (np.dtype("int16"),))
     ((dtype('int64'),), (dtype('float64'),))
-
-    Raises:
-        TypeError: no signature fits.
     """
     conversions = _conversions()
     rated = []

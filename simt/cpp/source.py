@@ -51,13 +51,7 @@ class CppSource(Launchable):
 
     @functools.cached_property
     def compiled(self) -> CppKernel:
-        """The kernel itself.
-
-        Raises:
-            KernelError: the compiler refuses the text.
-            BadInput: the text has no such kernel.
-            MissingPackage: there is no compiler.
-        """
+        """The kernel itself."""
         return CppModule(self.text)[self.kernel]
 
     @property

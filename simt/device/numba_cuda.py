@@ -32,10 +32,6 @@ def load() -> ModuleType:
 
     Numba warns at each launch of fewer than 128 blocks. The lessons launch few blocks on
     purpose, so it does not, unless NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS asks for it.
-
-    Raises:
-        MissingPackage: Numba is not here.
-        ImportError: something that its `cuda` needs is not here.
     """
     if not installed():
         raise MissingPackage(

@@ -42,11 +42,6 @@ def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> A
     Args:
         kernel: what either `cuda.jit` made, or a plain function.
         arguments: the Numba types of its arguments.
-
-    Raises:
-        ImportError: something of Numba's is not where it used to be.
-        NotLowered: the kernel, or a function that it calls, uses what has a type and no code.
-        numba.core.errors.NumbaError: Numba refuses the kernel.
     """
     with _gc_paused():
         numba_cuda.load()

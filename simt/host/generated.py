@@ -56,11 +56,7 @@ def operand(thing: Any) -> DeviceNDArray | np.ndarray[Any, Any]:
 
 
 def on_device(array: np.ndarray[Any, Any], stream: Any = 0) -> DeviceNDArray:
-    """A copy of a host array on the device.
-
-    Raises:
-        BadCall: if its elements have gaps between them: Numba copies memory in one piece.
-    """
+    """A copy of a host array on the device."""
     once = array[tuple(slice(None if step else 1) for step in array.strides)]
     if not (once.flags.c_contiguous or once.flags.f_contiguous):
         raise BadCall(
@@ -76,11 +72,7 @@ def parameters(function: Callable[..., Any]) -> list[str]:
 
 
 def signatures(maker: str, declared: Any) -> list[tuple[list[Any], Any]]:
-    """The types of the arguments and of the result of each signature.
-
-    Raises:
-        BadCall: if there is none, or one is no signature.
-    """
+    """The types of the arguments and of the result of each signature."""
     numba_cuda.load()
     from numba.core import sigutils
 
@@ -102,11 +94,7 @@ def signatures(maker: str, declared: Any) -> list[tuple[list[Any], Any]]:
 
 
 def check_options(maker: str, target: str, identity: Any, cache: bool) -> None:
-    """Checks what both decorators take.
-
-    Raises:
-        BadCall: for another target than "cuda", a cache, or an unknown identity.
-    """
+    """Checks what both decorators take."""
     if target != "cuda":
         raise BadCall(f"{maker} has target='cuda', got {shown(target)}: take numba.{maker}")
     if identity not in _IDENTITIES:
@@ -116,11 +104,7 @@ def check_options(maker: str, target: str, identity: Any, cache: bool) -> None:
 
 
 def result_type(function: Callable[..., Any], arguments: list[Any]) -> Any:
-    """The Numba type of what a function returns for arguments of these types.
-
-    Raises:
-        KernelError: if Numba refuses the function.
-    """
+    """The Numba type of what a function returns for arguments of these types."""
     cuda = numba_cuda.load()
     try:
         with any_device():

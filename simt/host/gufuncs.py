@@ -209,11 +209,7 @@ def _arguments(count: int) -> str:
 
 
 def _dimensions(layout: str) -> tuple[list[list[str]], list[list[str]]]:
-    """Splits "(m,n),(n)->(m)" into [["m", "n"], ["n"]] and [["m"]].
-
-    Raises:
-        BadCall: if it is no layout, or an output has a dimension that no input has.
-    """
+    """Splits "(m,n),(n)->(m)" into [["m", "n"], ["n"]] and [["m"]]."""
     group = r"\((?:[^\W\d]\w*(?:,[^\W\d]\w*)*)?,?\)"
     text = re.sub(r"\s", "", layout)
     if not re.fullmatch(rf"{group}(?:,{group})*->{group}(?:,{group})*", text):

@@ -52,11 +52,7 @@ def _needs_compiler(kernel: str, name: str) -> KernelError:
 
 
 def asking(kernel: Any, name: str) -> Callable[..., Any]:
-    """The method of a kernel that asks its overloads: for one signature, or by signature.
-
-    Raises:
-        AttributeError: kernels have no method of that name.
-    """
+    """The method of a kernel that asks its overloads: for one signature, or by signature."""
     fact = name.removeprefix("get_")
     if fact in _NEEDS_COMPILER:
 
@@ -77,11 +73,7 @@ def asking(kernel: Any, name: str) -> Callable[..., Any]:
 
 
 def check_options(options: Options, *, device: bool) -> None:
-    """Refuses the options of `cuda.jit` that Numba refuses when it meets them.
-
-    Raises:
-        KernelError: with Numba's class.
-    """
+    """Refuses the options of `cuda.jit` that Numba refuses when it meets them."""
     if options.get("boundscheck"):
         raise KernelError.also(NotImplementedError)(
             "cuda.jit has no boundscheck=: the SIMT machine checks every index in any case"

@@ -30,11 +30,7 @@ class XRay:
         self._block = block
 
     def __call__(self, *args: Any) -> None:
-        """A launch needs a shape.
-
-        Raises:
-            BadLaunch: always.
-        """
+        """A launch needs a shape."""
         name = self._kernel.__name__
         raise BadLaunch(f"a launch needs a shape: write xray({name})[blocks, threads](...)")
 
@@ -51,11 +47,7 @@ class XRay:
 
 
 def as_kernel(kernel: Any) -> Launchable:
-    """What can be launched under the lens: a kernel of any front end, or a plain function.
-
-    Raises:
-        BadInput: if `kernel` is none of these.
-    """
+    """What can be launched under the lens: a kernel of any front end, or a plain function."""
     if isinstance(kernel, Launchable):
         return kernel
     if isinstance(kernel, Ufunc | Gufunc | Reduce):
@@ -75,11 +67,7 @@ def as_kernel(kernel: Any) -> Launchable:
 
 
 class _CompiledKernel(Launchable):
-    """A kernel whose launches carry out what Numba's compiler made of it.
-
-    Raises:
-        MissingPackage: there is no such compiler here.
-    """
+    """A kernel whose launches carry out what Numba's compiler made of it."""
 
     def __init__(self, kernel: Kernel) -> None:
         from simt.numba_ptx import codegen

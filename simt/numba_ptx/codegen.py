@@ -68,11 +68,6 @@ def linked_ptx(
         types: the Numba types of its arguments, such as `numba.typeof` gives.
         capability: the compute capability to compile for, such as (9, 0).
         lines: whether the PTX says from which line of the source each instruction comes.
-
-    Raises:
-        ImportError: there is no CUDA compiler here, or something of Numba's is not where it
-            used to be.
-        numba.core.errors.NumbaError: the kernel cannot be compiled for these types.
     """
     with lowered(kernel, types, capability, lines) as library:
         return str(library.get_lto_ptx(capability))
@@ -82,10 +77,6 @@ def unfused_ptx(kernel: Callable[..., Any], types: Types) -> str:
     """The PTX of a kernel that rounds after every multiplication, as the SIMT machine does.
 
     What it computes is then the same, to the bit. It needs no nvJitLink.
-
-    Raises:
-        ImportError: there is no CUDA compiler here.
-        numba.core.errors.NumbaError: the kernel cannot be compiled for these types.
     """
     with lowered(kernel, types, CAPABILITY, fused=False) as library:
         return str(library.get_asm_str(CAPABILITY))

@@ -57,10 +57,6 @@ def run_notebook(notebook: Path, allow_errors: bool) -> int:
     """0 if every cell of a notebook has run, in its folder; else 1, at the first that fails.
 
     With `allow_errors` it goes on after a cell that fails, of which it only tells.
-
-    Raises:
-        MissingPackage: IPython is not installed.
-        BadInput: the file is no notebook, or none in Python.
     """
     try:
         from IPython.core.interactiveshell import InteractiveShell

@@ -23,11 +23,6 @@ def run_cell(line: str, cell: str) -> None:
     """`%%cuda [--report FILE] [--sanitize] [--fast] [--keep-going] [the program's arguments]`.
 
     Compiles the cell and runs it; what it prints and what was found stands below the cell.
-
-    Raises:
-        KernelError: a compiler refuses it.
-        MissingPackage: there is no compiler for one of its parts.
-        BadInput: an option that there is not.
     """
     parser = _Options(prog="%%cuda", parents=[common_options()], add_help=False)
     parser.add_argument("arguments", nargs=argparse.REMAINDER)

@@ -1,7 +1,7 @@
 """Kernels that launch kernels: the device's side of the runtime, by the names that nvcc gives it.
 
 What a thread puts on a stream is carried out when its own grid has ended, in the order of the
-calls. So nothing here waits for an event, and the streams of a grid are one.
+calls. So nothing here waits for an event; streams have numbers by which races are found.
 """
 
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ from simt.ptx.program import ChildGrid
 Lanes = Any
 RUNTIME = "__cudaCDP2"
 TAIL = 3  # cudaStreamTailLaunch: after everything else of the grid
+FORGET = 4  # cudaStreamFireAndForget: in no order with anything
 NO_WORK = (
     "StreamDestroy", "StreamWaitEvent", "EventDestroy", "EventRecord", "EventRecordWithFlags",
     "GetLastError", "PeekAtLastError",
 )  # fmt: skip
-ANSWERS = {"StreamCreateWithFlags": 16, "EventCreateWithFlags": 16, "GetDevice": 0,
-           "GetDeviceCount": 1}  # fmt: skip
+ANSWERS = {"EventCreateWithFlags": 16, "GetDevice": 0, "GetDeviceCount": 1}
 
 
 class DeviceRuntime(FunctionCalls):
@@ -30,6 +30,7 @@ class DeviceRuntime(FunctionCalls):
     def __init__(self, *where: Any, **options: Any) -> None:
         super().__init__(*where, **options)
         self.buffers: dict[int, tuple[str, list[int]]] = {}  # of arguments: kernel and shape
+        self.streams = 16  # the number of the next
 
     def system(self, name: str, results: list[str], arguments: list[str]) -> None:
         """A function of the runtime's, or another that is not in the program."""
@@ -57,6 +58,12 @@ class DeviceRuntime(FunctionCalls):
         for lane in self.lanes(self.mask).tolist():
             yield [lane, *(int(v[lane]) for v in spread)]
 
+    def _do_streamcreatewithflags(self, stream: str, _flags: str) -> None:
+        """A stream of each thread's own."""
+        numbers = self.streams + self.all_lanes.astype(np.uint64).reshape(self.blocks, -1)
+        self.streams += numbers.size
+        self.store("generic", self._word(stream), 0, numbers.dtype, numbers)
+
     def _do_getparameterbufferv2(self, kernel: str, grid: str, block: str, shared: str) -> Lanes:
         """Memory for the arguments of a launch, which the thread writes there."""
         axes = [self._word(dims, at, 32) for dims in (grid, block) for at in (0, 4, 8)]
@@ -77,19 +84,24 @@ class DeviceRuntime(FunctionCalls):
     def _do_launchdevicev2(self, buffer: str, stream: str) -> None:
         """A launch with the arguments in a buffer."""
         buffers, tables = self._word(buffer), self.tables["global"]
-        for _, address, handle in self._active(buffers, self._word(stream)):
+        for lane, address, handle in self._active(buffers, self._word(stream)):
             name, shape = self.buffers.pop(address)
             arguments, at = [], 0
             for p in self.program.module.functions[name].params:
                 at = -(-at // p.align) * p.align
                 arguments.append(tables[address >> 40].data[at : at + p.size].tobytes())
                 at += p.size
-            self._put(name, shape, arguments, handle)
+            self._put(name, shape, arguments, handle, lane)
         self._give_back(buffers)
 
-    def _put(self, kernel: str, shape: list[int], arguments: list[bytes], stream: int) -> None:
-        child = ChildGrid(kernel, shape, arguments, self.here(), stream == TAIL)
-        self.program.launched.append(child)
+    def _put(
+        self, kernel: str, shape: list[int], arguments: list[bytes], stream: int, lane: int = 0
+    ) -> None:
+        launched = self.program.launched
+        # each block has a default stream of its own
+        own = -1 - (len(launched) << 32) if stream == FORGET else -1 - lane // self.threads
+        key = stream if stream > FORGET else own
+        launched.append(ChildGrid(kernel, shape, arguments, self.here(), stream == TAIL, key))
 
     def _do_memcpyasync(self, to: str, start: str, count: str, _kind: str, stream: str) -> None:
         """A copy on the device."""

@@ -77,6 +77,7 @@ class ChildGrid:
     arguments: list[bytes]
     line: int | None  # of the launch
     last: bool = False  # after everything else that its parent has launched
+    stream: int = 0  # grids of one stream are in order
 
 
 class PtxProgram:
@@ -120,6 +121,7 @@ class PtxProgram:
         self.copies_go_on = any(i.op[0] == "cp" for i in every)  # while their thread does
         self.cooperative = cooperative or "cudaCGSynchronize" in calls
         self.launches = any(w.startswith("__cudaCDP2") for w in self._operand_words)
+        self.waits_for_events = any("StreamWaitEvent" in w for w in self._operand_words)
         self.writes_through = self._through(
             lambda i: i.op[0] in ("st", "atom", "red") or i.op[:2] == ("wmma", "store")
         )

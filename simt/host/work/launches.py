@@ -121,11 +121,7 @@ def _dynamic_arrays(tree: ast.AST) -> int:
 
 
 def launch_now(function: Callable[..., Any] | None, prepared: Prepared) -> None:
-    """Runs a launch and reports it, to listeners too if it has a Python function.
-
-    Raises:
-        KernelError: the kernel cannot go on.
-    """
+    """Runs a launch and reports it, to listeners too if it has a Python function."""
     report, stopped = prepared.carry_out()
     _end(function, report, stopped)
 
@@ -142,11 +138,7 @@ def _end(function: Callable[..., Any] | None, report: Report, stopped: Finding |
 def put_on_stream(
     function: Callable[..., Any] | None, kernel: Any, prepared: Prepared, stream: Any
 ) -> None:
-    """Puts a launch on a stream.
-
-    Raises:
-        KernelError: the launch is none, or of work that was carried out.
-    """
+    """Puts a launch on a stream."""
     if prepared.stopped is not None:
         launch_now(function, prepared)
         return

@@ -25,11 +25,7 @@ Action = Callable[["Task"], list[Access] | None]  # gives what was touched, if t
 
 
 def number_of(stream: Any) -> int:
-    """The number of a stream; no stream is the default stream.
-
-    Raises:
-        BadCall: it is another number than 0.
-    """
+    """The number of a stream; no stream is the default stream."""
     if isinstance(stream, int) and stream:
         raise BadCall(f"{stream!r} is no stream: make one with stream = cuda.stream()")
     number = int(stream or DEFAULT)

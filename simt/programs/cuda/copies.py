@@ -8,13 +8,16 @@ from simt.host.work.order import Action, Task, nothing
 from simt.host.work.ranges import Access, of_array
 from simt.programs.cuda.errors import ApiError
 from simt.programs.cuda.held import Use
-from simt.programs.cuda.memory import Piece, written
+from simt.programs.cuda.memory import Piece, mark_written, written
 from simt.programs.cuda.state import Answer, CudaStream, State
 
 KINDS = (
     "cudaMemcpyHostToHost", "cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost",
     "cudaMemcpyDeviceToDevice", "cudaMemcpyDefault",
 )  # fmt: skip
+
+
+Bytes = np.ndarray[Any, Any]
 
 
 class _Part(NamedTuple):
@@ -26,7 +29,7 @@ class _Part(NamedTuple):
     writes: bool
 
     @property
-    def data(self) -> np.ndarray[Any, Any]:
+    def data(self) -> Bytes:
         """The bytes themselves."""
         return self.piece.allocation.data[self.start : self.start + self.size]
 
@@ -154,7 +157,7 @@ class CopyCalls(State):
             into = target.piece
             waits = into.kind == "pinned" or (into.shared and not asynchronous)
             content = np.frombuffer(payload, np.uint8)
-            task = self._put("copy-in", "copy", stream, target, content, waits=waits)
+            task = self._put(stream, target, content, waits=waits)
             task.operation.host_waits = True  # until its bytes are staged
             if not waits and not asynchronous:  # nothing is before it: a GPU has all but done it
                 self.queue.progress(task)
@@ -179,7 +182,7 @@ class CopyCalls(State):
             self._copy(stream, target, source, 2)
         elif target is not None:
             content = np.frombuffer(payload, np.uint8)
-            self._put("copy-in", "copy", stream, target, content, waits=False)
+            self._put(stream, target, content, waits=False)
         elif source is not None:
             self.came_back, part = True, source.data
 
@@ -190,12 +193,9 @@ class CopyCalls(State):
         else:
             self.host_writes.append((to, payload))
 
-    def _put(
-        self, kind: str, what: str, stream: CudaStream, target: _Part,
-        content: np.ndarray[Any, Any], *, waits: bool,
-    ) -> Task:  # fmt: skip
+    def _put(self, stream: CudaStream, target: _Part, content: Bytes, *, waits: bool) -> Task:
         write = lambda _: written(target.piece.allocation, target.start, content)  # noqa: E731
-        return self._issue(kind, stream, what, [target], write, waits=waits)
+        return self._issue("copy-in", stream, "copy", [target], write, waits=waits)
 
     def _copy(self, stream: CudaStream, target: _Part, source: _Part, asynchronous: int) -> None:
         into, origin = target.piece, source.piece
@@ -279,11 +279,15 @@ class CopyCalls(State):
         if block is None or pointer - block.address + size > block.size:
             what = self.memory.of_pointer(pointer)
             raise ApiError(f"cudaMemset sets {size:,} bytes of {what}")
-        unit = max(element, 1)
-        content = np.full(size // unit, value & ((1 << 8 * unit) - 1), f"u{unit}").view(np.uint8)
-        part = _Part(block, pointer - block.address, len(content), True)
+        unit, start = max(element, 1), pointer - block.address
+        part = _Part(block, start, size // unit * unit, True)
+
+        def fill(_: Task) -> None:
+            part.data.view(f"u{unit}")[:] = value & (1 << 8 * unit) - 1
+            mark_written(block.allocation, start, start + part.size)
+
         waits = block.shared and not asynchronous
-        self._put("set", "cudaMemset", stream, part, content, waits=waits)
+        self._issue("set", stream, "cudaMemset", [part], fill, waits=waits)
 
     def do_pointer(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """The `cudaMemoryType` of what an address lies in."""

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 Triple = tuple[int, int, int]
 BYTES = np.dtype(np.uint8)
 MAX_DEPTH, MAX_PARTS = 24, 16  # of grids that threads launch; of what one touches between launches
-Child = tuple[int, ChildGrid, list[Access]]  # how deep, what, and what others do meanwhile
+MOST_BESIDE = 64  # grids of one parent, the last ones, with which another is compared
+# how deep, what, what others do meanwhile, and who has launched it
+Child = tuple[int, ChildGrid, list[Access], "PreparedKernel"]
 
 
 @dataclass
@@ -157,6 +159,8 @@ class PreparedKernel(PreparedPtx):
     ) -> None:  # fmt: skip
         self.kernel, self.arguments, self.printed = kernel, Arguments(()), ""
         self.beside: list[Access] = []  # what grids that have launched it do meanwhile
+        self.origin: tuple[ChildGrid, PreparedKernel] | None = None  # its launch, and by whom
+        self.children: list[tuple[ChildGrid, list[Access]]] = []  # with what those touch
         self.touched = _Touched()
         # with what its threads have launched: each launch, and what came of it
         self.family: list[tuple[PreparedKernel, Report, Finding | None]] = []
@@ -186,10 +190,10 @@ class PreparedKernel(PreparedPtx):
             self.family = [(self, *outcome)]
             waiting = self._children(1)
             while waiting and self.family[-1][2] is None:
-                depth, launch, beside = waiting.pop()
+                depth, launch, beside, parent = waiting.pop()
                 numbers = [int.from_bytes(word, "little") for word in launch.arguments]
                 if launch.kernel:
-                    waiting += self._child(depth, launch, beside, further)
+                    waiting += self._child(depth, launch, beside, parent, further)
                 elif len(numbers) == 2:
                     self.kernel.code.conditions[numbers[0]] = numbers[1]
                 else:
@@ -199,7 +203,7 @@ class PreparedKernel(PreparedPtx):
 
     def run(self, further: Sequence[Observer]) -> LaunchResult:
         """Carries the kernel out; what it touches is noted where it launches or was launched."""
-        if self.hazards and (self.beside or self._program.launches):
+        if self.hazards and (self.origin or self._program.launches):
             self.touched = _Touched(self._program.launched)
             further = [*further, self.touched]
         return super().run(further)
@@ -207,14 +211,15 @@ class PreparedKernel(PreparedPtx):
     def _children(self, depth: int) -> list[Child]:
         """What its threads have launched, the first at the end."""
         children = [
-            (depth - c.last, c, self.beside + ([] if c.last else self.touched.after(k)))
+            (depth - c.last, c, self.beside + ([] if c.last else self.touched.after(k)), self)
             for k, c in enumerate(self._program.launched)
         ]
         return sorted(children, key=lambda child: child[1].last)[::-1]
 
     def _child(
-        self, depth: int, launch: ChildGrid, beside: list[Access], further: Sequence[Observer]
-    ) -> list[Child]:
+        self, depth: int, launch: ChildGrid, beside: list[Access], parent: PreparedKernel,
+        further: Sequence[Observer],
+    ) -> list[Child]:  # fmt: skip
         """Carries out what a thread has launched; gives what that has launched, as `_children`."""
         kernel = self.kernel.code.launched(self._program.module, launch.kernel)
         x, y, z, u, v, w, shared = launch.shape
@@ -223,7 +228,7 @@ class PreparedKernel(PreparedPtx):
         if depth > MAX_DEPTH:
             message = f"grids launch grids deeper than the {MAX_DEPTH} levels that a GPU allows"
             child.stopped = Finding("launch-limit", None, message)
-        child.beside = beside
+        child.beside, child.origin = beside, (launch, parent)
         report, stopped = super(PreparedKernel, child).carry_out(further)
         for finding in report.findings:
             if finding.line is None:
@@ -236,9 +241,30 @@ class PreparedKernel(PreparedPtx):
                 f"{race[1].verb} it after the launch: no grid waits for those that it launches"
             )
             report.findings.append(Finding("race", launch.line, message, array=race[1].name))
+        report.findings += child._races_with_siblings()
         # a launch that no GPU accepts fails, and the threads of its parent have gone on
         self.family.append((child, report, None if child.stopped else stopped))
         return child._children(depth + 1) if stopped is None else []
+
+    def _races_with_siblings(self) -> list[Finding]:
+        """Notes what it touches; a race with what its parent, or theirs, launched beside."""
+        findings: list[Finding] = []
+        mine, origin = self.touched.after(-1), self.origin
+        while origin is not None and self.hazards:
+            launch, parent = origin
+            ordered = launch.last or parent._program.waits_for_events
+            for other, accesses in [] if ordered else parent.children:
+                race = conflict(mine, accesses) if other.stream != launch.stream else None
+                if race is not None and not findings:
+                    message = (
+                        f"race on {race[0].name}: the grid launched here {race[0].verb} it, and "
+                        f"that of line {other.line} on another stream {race[1].verb} it: nothing "
+                        "orders the two"
+                    )
+                    findings = [Finding("race", launch.line, message, array=race[0].name)]
+            parent.children = [*parent.children[-MOST_BESIDE:], (launch, mine)]
+            origin = parent.origin
+        return findings
 
     def _copy(self, line: int | None, to: int, start: int, count: int) -> None:
         """A copy that a thread has put on a stream."""

@@ -92,10 +92,10 @@ class DeviceMemory:
         """New device memory."""
         self._affordable(size)
         data = np.zeros(size, np.uint8)  # as a GPU's memory that no other program has used
+        allocation = Allocation("global", data)
         if checking():
             data[: size // 2 * 2].view(np.uint16)[:] = POISON.view(np.uint16)[0]
-        allocation = Allocation("global", data)
-        allocation.written = WriteMap(size, 1)
+            allocation.written = WriteMap(size, 1)
         return self._keep("device", allocation, next(self._numbers), size, line)
 
     def share(self, kind: str, size: int, line: int) -> tuple[Piece, Path]:
@@ -159,8 +159,12 @@ class DeviceMemory:
 
 def written(allocation: Allocation, start: int, values: np.ndarray[Any, Any]) -> None:
     """Copies bytes into memory and marks them written."""
-    stop = start + len(values)
-    allocation.data[start:stop] = values
+    allocation.data[start : start + len(values)] = values
+    mark_written(allocation, start, start + len(values))
+
+
+def mark_written(allocation: Allocation, start: int, stop: int) -> None:
+    """Notes that bytes of memory hold what somebody has set."""
     written_map = allocation.written
     if written_map is not None:
         written_map.done[start // written_map.grain : -(-stop // written_map.grain)] = True

@@ -62,12 +62,7 @@ def _toolkit(nvcc: Path) -> Path:
 
 @functools.cache  # a process that is copied behind a grader's walls has it ready
 def runtime_library() -> Path:
-    """The folder of the runtime library, which is compiled once and kept.
-
-    Raises:
-        MissingPackage: a compiler is missing.
-        KernelError: the compiler refuses the library.
-    """
+    """The folder of the runtime library, which is compiled once and kept."""
     fault = host_fault()
     nvcc = find_nvcc()
     if fault is not None or nvcc is None:
@@ -158,12 +153,7 @@ def _run(command: Sequence[str]) -> None:
 
 
 def build(files: Sequence[str], options: Sequence[str], folder: Path, origin: Path) -> Path:
-    """A program of `.cu` and other files, linked with the runtime library.
-
-    Raises:
-        MissingPackage: a compiler is missing.
-        KernelError: the compiler refuses it; the message is its own.
-    """
+    """A program of `.cu` and other files, linked with the runtime library."""
     library, executable = runtime_library(), folder / "program"
     process = subprocess.run(
         [

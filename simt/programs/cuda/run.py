@@ -21,10 +21,6 @@ class CudaProgram:
     """A program that nvcc compiles, as long as the `with` statement lasts.
 
     `options` and further files go to nvcc.
-
-    Raises:
-        KernelError: the compiler refuses it.
-        MissingPackage: a compiler is missing.
     """
 
     def __init__(self, file: Path, text: str | None = None, options: Sequence[str] = ()) -> None:
@@ -47,11 +43,7 @@ class CudaProgram:
         self._folder.cleanup()
 
     def run(self, arguments: list[str], launches: Launches, *, captured: bool = False) -> int:
-        """Runs it to its end and gives its exit status; see `serve` for `captured`.
-
-        Raises:
-            KernelError: a kernel needs what the machine does not have.
-        """
+        """Runs it to its end and gives its exit status; see `serve` for `captured`."""
         source = SourceFiles(self._main, self._origin)
         return run_built(self._executable, source, arguments, launches, captured=captured)
 
@@ -60,11 +52,7 @@ def run_built(
     executable: Path, source: SourceFiles, arguments: list[str], launches: Launches, *,
     captured: bool = False,
 ) -> int:  # fmt: skip
-    """Runs a program that is linked with a shared CUDA runtime; see `serve` for `captured`.
-
-    Raises:
-        KernelError: a kernel needs what the machine does not have.
-    """
+    """Runs a program that is linked with a shared CUDA runtime; see `serve` for `captured`."""
     with tempfile.TemporaryDirectory(prefix="simt-") as name:
         code = DeviceCode(DeviceMemory(Path(name)), source)
         runtime = Runtime(code, source, launches)

@@ -181,6 +181,11 @@ class _Copies:
             operands = tuple(WORD.sub(own, o) for o in plain.operands)
             guard = plain.guard and WORD.sub(own, plain.guard)
             i = replace(plain, operands=operands, guard=guard)
+            around = i.guard and (for_its_warp(i) or i.op[0] == "call")
+            skip = f"skipped$${at}{mark}"
+            if around:  # by a branch
+                flat.code.append(replace(i, op=("bra",), operands=(skip,), negated=not i.negated))
+                i = replace(i, guard="", negated=False)
             shared = i.op[0] == "st" and "volatile" in i.op and space_of(i) != "global"
             flat.waits |= shared
             flat.code += [YIELD] if at in turns or shared else []
@@ -193,6 +198,8 @@ class _Copies:
             else:
                 flat.code.append(i)
             flat.code += [YIELD] if shared else []
+            if around:
+                flat.labels[skip] = len(flat.code)
         for label in targets.get(len(code), ()):
             flat.labels[label] = len(flat.code)
         if mark:
@@ -235,10 +242,8 @@ class _Copies:
             flat.code.append(replace(i, op=("print",), operands=values))
             return
         else:  # of the system, such as malloc, or a function that calls itself
-            flat.code.append(replace(FAULT, guard=i.guard, negated=i.negated, line=i.line))
+            flat.code.append(replace(FAULT, line=i.line))
             return
-        if i.guard:
-            raise NotNative(f"the call {i}")
         self._count += 1
         end = f"called$${self._count}"
 

@@ -672,7 +672,7 @@ class Translator(TensorCores, Mbarriers):
                 self.update(self.said("true"), "x + more", more=value)
                 self.update(self.said("all"), "x + 1")
             return
-        if for_its_warp(i) and (i.guard or self.threads % 32):
+        if for_its_warp(i) and self.threads % 32:
             raise NotNative("a part of a warp")
         self._leave_word("masks", self._mask(i), "i32")
         if name in ("shfl", "match", "redux"):

@@ -366,23 +366,20 @@ def test_a_loop_in_which_nothing_changes_ends_after_a_few_turns() -> None:
     assert report.totals.global_store_requests < 64  # one in each turn
 
 
-LOCK = (
-    K
-    + """
+LOCK = f"""{K}
     __shared__ float s[128];
     int* lock = (int*)y;
     s[threadIdx.x] = threadIdx.x;
-    if (threadIdx.x % lanes == 0) {
+    if (threadIdx.x % lanes == 0) {{
         while (atomicCAS(lock, 0, 1) != 0);
         __threadfence();
         *(volatile float*)(y + 1) = *(volatile float*)(y + 1) + 1;
         __threadfence();
         atomicExch(lock, 0);
-    }
+    }}
     __syncthreads();  // where some warps wait for those that wait for the lock
     y[2 + threadIdx.x] = s[127 - threadIdx.x];
-}"""
-)
+}}"""
 
 
 @pytest.mark.parametrize(("lanes", "grid", "ends"), [(32, 1, True), (32, 3, True), (16, 1, False)])
@@ -406,11 +403,9 @@ def test_a_loop_with_no_way_out_is_told_at_once() -> None:
     assert findings(carried_out(source, np.zeros(1, np.int32), block=32)) == []
 
 
-@pytest.mark.parametrize(
-    ("grid", "setter", "held"), [(3, 2, "3 of these 3"), (6000, 5999, "4,736")]
-)
+@pytest.mark.parametrize(("grid", "other", "held"), [(3, 2, "3 of"), (6000, 5999, "4,736 of")])
 def test_a_block_that_waits_for_a_later_one_is_told_which_one_and_how_many_run_at_once(
-    grid: int, setter: int, held: str
+    grid: int, other: int, held: str
 ) -> None:
     source = """__global__ void k(volatile int* y) {
         if (threadIdx.x) return;
@@ -419,7 +414,7 @@ def test_a_block_that_waits_for_a_later_one_is_told_which_one_and_how_many_run_a
         if (blockIdx.x == gridDim.x - 1) { while (y[0] == 0); y[2] = 2; }
     }"""
     (found,) = findings(carried_out(source, np.zeros(3, np.int32), block=32, grid=grid))
-    assert f"line 4: block 0 waits forever for y[2], which block {setter} sets: nothing" in found
+    assert f"line 4: block 0 waits forever for y[2], which block {other} sets: nothing" in found
     assert f"A B200 holds {held}" in found
     assert ("cooperative" in found) == (grid == 3)
 
@@ -444,9 +439,7 @@ struct Right : Square {
 
 
 def test_each_thread_calls_the_function_that_it_has_the_address_of() -> None:
-    source = (
-        FUNCTIONS
-        + """__global__ void k(float* y) {
+    source = f"""{FUNCTIONS}__global__ void k(float* y) {{
         int t = threadIdx.x;
         Function f = t % 3 ? half : twice;
         if (t < 40) y[t] = f(y[t]) + table[t / 20](3.0f);
@@ -454,8 +447,7 @@ def test_each_thread_calls_the_function_that_it_has_the_address_of() -> None:
         Right right(t, 2.0f);
         const Shape* shape = t % 2 ? (const Shape*)&square : (const Shape*)&right;
         y[t] += shape->area(10.0f);
-    }"""
-    )
+    }}"""
     y = np.arange(64, dtype=np.float32)
     t = np.arange(64)
     assert findings(carried_out(source, y, block=64, grid=1)) == []
@@ -465,13 +457,10 @@ def test_each_thread_calls_the_function_that_it_has_the_address_of() -> None:
 
 
 def test_a_call_of_no_function_is_named_and_so_is_a_mistake_inside_of_one() -> None:
-    null = (
-        FUNCTIONS
-        + """__global__ void k(float* y) {
+    null = f"""{FUNCTIONS}__global__ void k(float* y) {{
         int t = threadIdx.x;
         y[t] = table[t / 31](y[t]);
-    }"""
-    )
+    }}"""
     [found] = findings(carried_out(null, np.zeros(64, np.float32)))
     assert "thread 62 of block 0 calls a null pointer" in found
     wild = null.replace("table[t / 31]", "((Function)(y + t))")
@@ -533,18 +522,13 @@ def test_one_warp_hands_another_its_work_by_named_barriers() -> None:
 @pytest.mark.parametrize("come", [
     "sync(1 + t / 64, 64);", "if (t < 64) sync(1, 64); else sync(2, 64);"])  # fmt: skip
 def test_a_named_barrier_orders_only_those_who_come(come: str) -> None:
-    source = (
-        NAMED
-        + f"""
+    source = f"""{NAMED}
     __global__ void k(int reach, int* y) {{
-        __shared__ int s[128];
-        int t = threadIdx.x;
-        s[t] = t;
-        {come}
+        __shared__ int s[128]; int t = threadIdx.x;
+        s[t] = t; {come}
         y[t] = s[t ^ reach];
         __syncthreads();
     }}"""
-    )
     y = np.zeros(128, np.int32)
     assert findings(carried_out(source, 32, y, block=128, grid=2)) == []
     assert y.tolist() == [t ^ 32 for t in range(128)]
@@ -560,17 +544,12 @@ def test_a_named_barrier_orders_only_those_who_come(come: str) -> None:
     ("for (int i = 0; i < 2; ++i) { if (t < 32) sync(1, 64); if (t >= 32) sync(1, 64); }", False),
     ("if (t < 32) arrive(1, 64); __syncwarp(); if (t >= 32) sync(1, 64);", True)])  # fmt: skip
 def test_who_only_arrives_learns_nothing(come: str, races: bool) -> None:
-    source = (
-        NAMED
-        + f"""
+    source = f"""{NAMED}
     __global__ void k(int n, int* y) {{
-        __shared__ int s[64];
-        int t = threadIdx.x;
-        s[t] = t;
-        {come}
+        __shared__ int s[64]; int t = threadIdx.x;
+        s[t] = t; {come}
         if (t < 32) y[t] = s[t + 32];
     }}"""
-    )
     found = findings(carried_out(source, 1, np.zeros(32, np.int32)))
     assert [("race on s[" in f) for f in found] == [True] * races
 
@@ -673,9 +652,6 @@ def test_one_thread_alone_keeps_its_pointers_and_writes_only_where_it_says():
     cpp(source)["running"][1, 1](x, sums, odd, 50)
     assert sums.tolist() == np.cumsum(x).tolist()
     assert odd.tolist() == [i if i % 3 else 77 for i in range(50)]
-
-
-def test_one_thread_alone_writes_the_bits_of_a_vector_as_they_are():
     bits = np.array([0x7F800001, 0xFF812345], np.uint32)  # signalling NaNs as floats
     out = np.zeros_like(bits)
     cpp("__global__ void pair(const uint2* x, uint2* y) { *y = *x; }")["pair"][1, 1](bits, out)

@@ -49,6 +49,17 @@ __global__ void wrong(int* a) {
     leaf<<<1, 1>>>(a, 31 + threadIdx.x, 1);  // here: no such element
 }
 
+__global__ void siblings(int* a) {
+    cudaStream_t s, t;
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
+    leaf<<<1, 1, 0, s>>>(a, 1, 1);
+    leaf<<<1, 1, 0, s>>>(a, 1, 1);  // in order
+    leaf<<<1, 1, 0, t>>>(a, 2, 1);  // of its own
+    leaf<<<1, 1, 0, t>>>(a, 1, 1);  // here: beside those of s
+    leaf<<<1, 1, 0, cudaStreamTailLaunch>>>(a, 1, 1);
+}
+
 __global__ void wide(int* a) {
     extern __shared__ int s[];
     a[0] = s[0] = 1;
@@ -164,6 +175,7 @@ int main(int count, char** arguments) {
     if (mode == 2) wrong<<<1, 2>>>(a);
     if (mode == 3) conditional(a), in_turn();
     if (mode == 4) lend<<<1, 1>>>(a);
+    if (mode == 5) siblings<<<1, 1>>>(a);
     if (mode) {
         cudaError_t error = cudaDeviceSynchronize();
         if (error) return error;

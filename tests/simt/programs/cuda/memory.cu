@@ -2,6 +2,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cuda.h>
+
 #include <cstdio>
 #include <map>
 #include <string>
@@ -218,11 +220,22 @@ int registered() {
     return 0;
 }
 
+int filled() {
+    const size_t bytes = 64 << 20;
+    unsigned short *x, last;
+    cudaMalloc(&x, bytes);
+    cuMemsetD16((CUdeviceptr)(x + 1), 0x1234, bytes / 2 - 1);
+    cudaMemcpy(&last, x + bytes / 2 - 1, 2, cudaMemcpyDeviceToHost);
+    printf("%x\n", last);
+    cudaFree(x);
+    return 0;
+}
+
 int main(int argc, char** argv) {
     std::map<std::string, int (*)()> all{
 #define ONE(name) {#name, name}
         ONE(opt_in), ONE(pools), ONE(freed_in_order), ONE(namesakes), ONE(device), ONE(forked),
-        ONE(given_back), ONE(registered),
+        ONE(given_back), ONE(registered), ONE(filled),
     };
     return all.at(argv[1])();
 }

@@ -4,6 +4,7 @@ import tracemalloc
 
 import pytest
 
+from simt.host.settings import unchecked
 from simt.programs.launches import Launches
 
 from .test_programs import HERE, is_said
@@ -67,3 +68,13 @@ def test_memory_is_what_it_is_on_a_gpu(name, program, capsys):
     tracemalloc.stop()
     assert capsys.readouterr().out == printed + "\n"
     is_said(launches.sentences(), found, "memory.cu")
+
+
+def test_what_is_set_to_a_value_takes_no_more_memory_than_it_has(program, capsys):
+    tracemalloc.start()
+    with unchecked():
+        assert program.run(["filled"], Launches(in_detail=False), captured=True) == 0
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert capsys.readouterr().out == "1234\n"
+    assert peak < 96 << 20  # and 64 of them are the program's own
