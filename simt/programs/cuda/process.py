@@ -27,7 +27,7 @@ def serve(
     before others.
 
     Raises:
-        Unable: the program cannot be carried on; it is ended.
+        NotSupported: the program cannot be carried on; it is ended.
     """
     ours, theirs = socket.socketpair()
     sys.stdout.flush()

@@ -50,7 +50,7 @@ class Runtime(CaptureCalls, PoolCalls, ArrayCalls, BinaryCalls):
         """Carries out a request.
 
         Raises:
-            Unable: the program cannot be carried on.
+            NotSupported: the program cannot be carried on.
         """
         self.line = line
         if self._sticky and name not in SAFE_CALLS:
@@ -166,11 +166,7 @@ class Runtime(CaptureCalls, PoolCalls, ArrayCalls, BinaryCalls):
     # --- the end
 
     def finish(self, status: int) -> None:
-        """What is left when the program has ended; of one that failed it says nothing.
-
-        Raises:
-            Unable: as in `answer`.
-        """
+        """What is left when the program has ended; of one that failed it says nothing."""
         self.line = 0
         printed, self.printed = self.printed, ""
         if not self._sticky:

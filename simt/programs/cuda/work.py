@@ -68,14 +68,9 @@ class LaunchCalls(State):
         return self.code.kernel(number, together=bool(together)), arguments
 
     def _end(self, prepared: PreparedKernel, report: Report, stopped: Finding | None) -> None:
-        """Collects the results of a kernel that has run.
-
-        Raises:
-            Failed: it cannot go on.
-            Unable: it needs what the machine does not have.
-        """
+        """Collects the results of a kernel that has run; raises if it cannot go on."""
         arguments = prepared.arguments
-        self.launched = True
+        self.launched |= bool(arguments.writes or arguments.others)
         self.printed += prepared.printed
         touches_shared = any(b.shared for b in (*arguments.writes, *arguments.others.values()))
         managed = any(unit.managed for unit in self.code.modules)  # variables, of the host's too
