@@ -18,21 +18,23 @@ def in_words(finding: Finding, dimensions: dict[str, tuple[int, ...]]) -> Findin
         places = "".join(f"[{i}]" for i in finding.index)
         sizes = "".join(f"[{n}]" for n in shape)
         message = message.replace(f"{array}[{number}]", f"{array}{places}")
-        message = message.replace(f"{array} has length {math.prod(shape)}", f"it is {array}{sizes}")
+        message = message.replace(
+            f"{array} has length {math.prod(shape)}", f"the array is {array}{sizes}"
+        )
     finding.message, finding.array = message, array
     return finding
 
 
 def shapes(source: str) -> dict[str, tuple[int, ...]]:
-    r"""The arrays of several dimensions that a source declares with sizes that are numbers.
+    r"""The arrays of several dimensions that a source declares with sizes that are known.
 
-    >>> shapes("#define T 16\n__shared__ float tile[T][T + 1], other[T][4];")
-    {'tile': (16, 17), 'other': (16, 4)}
+    >>> shapes("#define T 16\n#define W (T + 2 / 2)  // wide\n__shared__ float tile[T][W * 2];")
+    {'tile': (16, 34)}
     """
-    constants = dict(re.findall(r"#define[ \t]+(\w+)[ \t]+(\d+)\b", source))
-    constants.update(re.findall(r"\bconst(?:expr)?\s+int\s+(\w+)\s*=\s*(\d+)\s*;", source))
+    constants = dict(re.findall(r"#define[ \t]+(\w+)[ \t]+((?:(?!//|/\*)[^\n])+)", source))
+    constants |= re.findall(r"\bconst(?:expr)?(?: \w+)+ (\w+)\s*=\s*([^;=,]+);", source)
     arrays: dict[str, set[tuple[int, ...]]] = {}
-    for name, axes in re.findall(r"[\s,*](\w+)((?:\s*\[[\w\s+*-]+\]){2,})\s*[,;=]", source):
+    for name, axes in re.findall(r"[\s,*](\w+)((?:\s*\[[\w\s()+*/-]+\]){2,})\s*[,;=]", source):
         sizes = [_size(text, constants) for text in re.findall(r"\[([^\]]+)\]", axes)]
         if all(sizes):
             arrays.setdefault(name, set()).add(tuple(sizes))
@@ -40,15 +42,15 @@ def shapes(source: str) -> dict[str, tuple[int, ...]]:
 
 
 def _size(text: str, constants: dict[str, str]) -> int:
-    """A sum or product of numbers that are written out; 0 if it is something else."""
-    plain = re.sub(r"[A-Za-z_]\w*", lambda word: constants.get(word[0], "?"), text)
-    total = 0
-    for part in plain.replace("-", "+-").split("+"):
-        factors = [factor.strip() for factor in part.split("*")]
-        if not all(re.fullmatch(r"-?\d+", factor) for factor in factors):
-            return 0
-        total += math.prod(map(int, factors))
-    return max(total, 0)
+    """What an expression of whole numbers and constants is; 0 if it is something else."""
+    for _ in range(4):  # a constant may be made of others
+        text = re.sub(r"[A-Za-z_]\w*", lambda word: constants.get(word[0], "?"), text)
+    if "**" in text or not re.fullmatch(r"[\d\s()+*/-]+", text):
+        return 0
+    try:
+        return max(int(eval(text.replace("/", "//"))), 0)  # digits and operators alone
+    except (SyntaxError, TypeError, ZeroDivisionError):
+        return 0
 
 
 def in_dimensions(index: int, shape: tuple[int, ...]) -> tuple[int, ...]:

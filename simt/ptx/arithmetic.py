@@ -31,6 +31,7 @@ TYPES: dict[str, Any] = {
 
 TAIL_HALF = np.int64(1 << 28)  # the bits of a float64 beyond a float32's, where it lies half way
 TAIL_MASK = np.int64((1 << 29) - 1)
+SPLIT = 2.0**27 + 1  # parts a float64 into two of half its bits (G. W. Veltkamp)
 
 
 def fused(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
@@ -44,9 +45,7 @@ def fused(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
     if a.dtype != np.float32:
         if a.dtype != np.float64 or mode != "rn":
             raise not_covered(f"fma.{mode} of {a.dtype}")
-        rows = np.broadcast(a, b, c)
-        results = [fused_one(*map(float, row)) for row in rows]
-        return np.array(results, np.float64).reshape(rows.shape)
+        return _fused_double(a, b, c)
     p = a.astype(np.float64) * b
     s = p + c
     if mode != "rn":
@@ -73,13 +72,32 @@ def odd_sum(p: Array, c: Array) -> Array:
     S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved
     algorithms using rounding to odd", IEEE Transactions on Computers 57(4), 2008.
     """
-    s = p + c
-    t = s - p
-    error = (p - (s - t)) + (c - t)  # s + error is exactly p + c (D. Knuth's two-sum)
+    s, error = _two_sum(p, c)
     bits = np.ascontiguousarray(s).view(np.int64)
     inexact = np.isfinite(s) & (error != 0)
     step = np.where((error > 0) == (s > 0), 1, -1)
     return np.where(inexact & (bits % 2 == 0), bits + step, bits).view(np.float64)
+
+
+def _two_sum(p: Array, c: Array) -> tuple[Array, Array]:
+    """The sum of two float64 as rounded, and what rounding has taken from it (D. Knuth)."""
+    s = p + c
+    t = s - p
+    return s, (p - (s - t)) + (c - t)
+
+
+def _fused_double(a: Array, b: Array, c: Array) -> Array:
+    """a·b + c of float64, rounded once, after the paper that `odd_sum` names."""
+    p = a * b
+    (x, u), (y, v) = ((h, n - h) for n in (a, b) for h in (n * SPLIT - (n * SPLIT - n),))
+    s, low = _two_sum(c, ((x * y - p) + x * v + u * y) + u * v)  # p's error is exact (T. J. Dekker)
+    high, rest = _two_sum(p, s)
+    fine = (np.abs(p) + np.abs(a) + np.abs(b) + np.abs(c) < 1e290) & (np.abs(p) > 1e-270)
+    result = np.where(fine, high + odd_sum(low, rest), p + c)
+    places = np.nonzero(~fine & (a != 0) & (b != 0))  # at the ends of the range
+    rows = zip(*(np.broadcast_to(n, fine.shape)[places].tolist() for n in (a, b, c)), strict=True)
+    result[places] = [fused_one(*row) for row in rows]
+    return result
 
 
 def fused_one(a: float, b: float, c: float) -> float:

@@ -210,9 +210,7 @@ class MemoryAccess(Lockstep):
             f"{view.name} has length {length}{self.further(count)}"
         )
         if view.space == "shared" and length == 0:
-            message += (
-                "; give its bytes as the fourth launch value, kernel[grid, block, stream, bytes]"
-            )
+            message += f"; give its bytes as the {self.program.source.bytes_by}"
         threads = [self.thread_name(int(n)) for n in lanes[:2]]
         return Finding(
             "out-of-bounds", self.here(), message, threads, view.name, (index,), count=count

@@ -29,6 +29,8 @@ from simt.ptx.translate import Code, translated
 class PtxListing(Listing):
     """The source of a kernel that is only known as PTX, or the text that it was compiled from."""
 
+    bytes_by = "fourth launch value, kernel[grid, block, stream, bytes]"  # of shared memory
+
     @property
     def together(self) -> str:
         """How to launch it with all its blocks on the GPU at once."""

@@ -190,11 +190,8 @@ class WorkQueue:
         """A host array is no longer pinned: what copies from or to it is carried out."""
         with self._lock:
             ranges = of_array(array)
-            using = [
-                t
-                for t in self._unseen
-                if not t.done and t.host is not None and overlap(of_array(t.host.array), ranges)
-            ]
+            hosts = [(t, t.host) for t in self._unseen if not t.done and t.host is not None]
+            using = [t for t, memory in hosts if overlap(of_array(memory.array), ranges)]
             for task in using:
                 self._findings.add(meddled(task, self.host, "unpinned"), task.place)
             self._wait_for(using)

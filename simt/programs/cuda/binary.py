@@ -54,10 +54,8 @@ def ptx_of(binary: bytes) -> str:
 class ProgramListing(PtxListing):
     """The source of a program's kernel."""
 
-    @property
-    def together(self) -> str:
-        """How to launch it with all its blocks on the GPU at once."""
-        return "use cudaLaunchCooperativeKernel"
+    bytes_by = "third launch value, kernel<<<grid, block, bytes>>>"
+    together = "use cudaLaunchCooperativeKernel"
 
 
 class Unit:

@@ -66,7 +66,7 @@ class LaunchCalls(State):
     def _end(self, prepared: PreparedKernel, report: Report, stopped: Finding | None) -> None:
         """Collects the results of a kernel that has run."""
         arguments = prepared.arguments
-        self.launched = True
+        self.launched |= bool(arguments.writes or arguments.others)
         self.printed += prepared.printed
         touches_shared = any(b.shared for b in (*arguments.writes, *arguments.others.values()))
         managed = any(unit.managed for unit in self.code.modules)  # variables, of the host's too

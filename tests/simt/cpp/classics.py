@@ -123,7 +123,7 @@ wrong(
     {"tile[32][33]": "tile[31][33]"},
     "out-of-bounds",
     "tile[threadIdx.y + k]",
-    "out of bounds: it is tile[31][33]",
+    "out of bounds: the array is tile[31][33]",
 )
 
 add("reduce", r"""

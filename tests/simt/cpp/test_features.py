@@ -343,6 +343,7 @@ def test_volatile_orders_nothing_between_the_lanes_of_a_warp() -> None:
     ("int a[4]; for (int k = 0; k < n; ++k) a[k] = t; y[t] = a[3];", True),
     ("int a[4]; for (int k = 0; k < n; ++k) a[k] = t; if (a[3] * 2 > 4) y[t] = 1;", True),
     ("int a[4]; for (int k = 0; k < n; ++k) a[k] = t; y[(a[3] + 1) & 63] = 1;", True),
+    ("int a[4]; for (int k = 0; k < n; ++k) a[k] = t; y[t] = fma(a[3], .5, .3);", True),
     ("__shared__ int s[2]; atomicExch(&s[0], 1); __syncthreads(); y[t] = s[0];", False),
     ("__shared__ int s[2]; y[t] = atomicExch(&s[0], 1);", True),
     ("__shared__ int s[2]; atomicAdd(&s[0], 1); y[t] = 1;", True),

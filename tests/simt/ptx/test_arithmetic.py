@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simt.ptx.arithmetic import compare, convert, fused, operation
+from simt.ptx.arithmetic import compare, convert, fused, fused_one, operation
 
 
 def compute(op: tuple[str, ...], given_: list[np.ndarray]) -> np.ndarray:
@@ -90,9 +90,17 @@ def test_comparisons_beside_a_nan_and_conversions_beyond_the_ends() -> None:
 
 
 def test_a_float64_multiply_add_rounds_once() -> None:
-    a, b = np.array([1 + 2.0**-40, np.inf, 1e200]), np.array([1 - 2.0**-40, 1.0, 1e200])
-    c = np.array([-1.0, 1.0, 0.0])
-    assert fused(a, b, c, "rn").tolist() == [-(2.0**-80), np.inf, np.inf]
+    rng = np.random.default_rng(1)
+    for reach in (2, 60, 500, 1000):  # beyond that, products over- and underflow
+        heads = rng.choice([-1, 1, 1.5, 0], (3, 3000)) + rng.random((3, 3000)) / 8
+        heads[:, ::9] = np.round(heads[:, ::9])
+        a, b, c = np.ldexp(heads, rng.integers(-reach, reach, (3, 3000)))
+        with np.errstate(all="ignore"):
+            near = -a * b * (1 + rng.integers(-2, 3, 3000) * 2.0**-52)
+            c = np.where(rng.random(3000) < 0.4, near, c)
+            c[:3], a[3:6] = (np.inf, -np.inf, np.nan), (np.inf, -np.inf, np.nan)
+            wanted = [fused_one(*row) for row in zip(*map(list, (a, b, c)), strict=True)]
+            assert fused(a, b, c).tolist() == pytest.approx(wanted, rel=0, abs=0, nan_ok=True)
 
 
 wide_floats = st.floats(-(2.0**60), 2.0**60)

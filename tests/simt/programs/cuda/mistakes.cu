@@ -313,6 +313,20 @@ int flags() {
     return 0;
 }
 
+__global__ void empty() {}
+int nothing_to_copy() {
+    empty<<<1, 1>>>();
+    return cudaDeviceSynchronize();
+}
+__global__ void in_shared() {
+    extern __shared__ volatile int s[];
+    s[threadIdx.x] = 1;  // [no bytes]
+}
+int no_bytes() {
+    in_shared<<<1, 32>>>();
+    return cudaDeviceSynchronize() != 700;
+}
+
 int main(int argc, char** argv) {
     std::map<std::string, int (*)()> all{
 #define ONE(name) {#name, name}
@@ -320,7 +334,7 @@ int main(int argc, char** argv) {
         ONE(no_wait), ONE(early_result), ONE(bad_launch), ONE(race), ONE(host_reads),
         ONE(host_copies), ONE(host_pointer), ONE(null_pointer), ONE(freed), ONE(leak),
         ONE(failed_assertion), ONE(silent), ONE(atomics), ONE(flags), ONE(pointers), ONE(odd_calls),
-        ONE(lambda),
+        ONE(lambda), ONE(nothing_to_copy), ONE(no_bytes),
     };
     return all.at(argv[1])();
 }

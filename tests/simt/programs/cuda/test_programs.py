@@ -72,6 +72,8 @@ WRONG = {
         ["launch: cudaSuccess", "wait: cudaErrorIllegalAddress", "again: cudaErrorIllegalAddress"],
         {"out of bounds": "thread 0 of block 2 accesses out[256], out of bounds"},
     ),
+    "nothing_to_copy": ([], {}),
+    "no_bytes": ([], {"no bytes": "; give its bytes as the third launch value, kernel<<<grid, "}),
     "forgotten_copy": (["0"], {"": "no result of a kernel ever comes back to the host"}),
     "wrong_direction": (
         ["copy: cudaErrorInvalidValue"] * 2,
