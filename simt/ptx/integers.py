@@ -9,10 +9,8 @@ Array = Any  # of NumPy
 
 def bit_mask(start: Array, width: Array, *, wrap: bool) -> Array:
     """`bmsk`: so many ones from a bit on; both numbers modulo 32, or at most 32."""
-    both = start.astype(np.uint64), width.astype(np.uint64)
-    a, b = (x & np.uint64(31) if wrap else np.minimum(x, 32) for x in both)
-    ones = (np.uint64(1) << b) - np.uint64(1)
-    return (ones << a).astype(np.uint32)
+    a, b = (np.uint64(x & 31 if wrap else np.minimum(x, 32)) for x in (start, width))
+    return (((np.uint64(1) << b) - np.uint64(1)) << a).astype(np.uint32)
 
 
 def quotient(a: Array, b: Array) -> Array:

@@ -158,26 +158,22 @@ class Arithmetic(Emitter):
             return moved
         return self.select(self.op(f"icmp uge i32 {amount}, {n}"), f"i{n}", "0", moved)
 
-    def _op_bfi(self, op: Op, t: str, n: int, a: str, b: str, start: str, size: str) -> str:
-        mask, moved = self._ones(n, start, size), self._shifted("shl", n, a, start)
-        return self.calc(t, "b & ~mask | moved & mask", b=b, mask=mask, moved=moved)
-
-    def _ones(self, n: int, start: str, size: str) -> str:
-        ones = self.op(f"sub i{n} {self._shifted('shl', n, '1', size)}, 1")
+    def _op_bmsk(self, op: Op, t: str, n: int, start: str, size: str, *_: str) -> str:
+        if "wrap" in op:
+            start, size = (self.op(f"and i32 {v}, 31") for v in (start, size))
+        ones = self.op(f"sub {t} {self._shifted('shl', n, '1', size)}, 1")
         return self._shifted("shl", n, ones, start)
+
+    def _op_bfi(self, op: Op, t: str, n: int, a: str, b: str, start: str, size: str) -> str:
+        mask = self._op_bmsk(op, t, n, start, size)
+        return self.calc(t, "b & ~m | x & m", b=b, m=mask, x=self._shifted("shl", n, a, start))
 
     def _op_bfe(self, op: Op, t: str, n: int, a: str, start: str, size: str, *_: str) -> str:
         x, y = (self.op(f"zext i32 {v} to i64") for v in (start, size))
         left = self.call("smax", "i64", self.calc("i64", f"{n} - x - y", x=x, y=y), "0")
-        up = self.op(f"trunc i64 {left} to i32")
         how = "ashr" if op[-1][0] == "s" else "lshr"
-        moved = self._shifted("shl", n, a, up)
+        moved = self._shifted("shl", n, a, self.op(f"trunc i64 {left} to i32"))
         return self._shifted(how, n, moved, self.op(f"sub i32 {n}, {size}"))
-
-    def _op_bmsk(self, op: Op, t: str, n: int, start: str, size: str, *_: str) -> str:
-        if "wrap" in op:
-            start, size = (self.op(f"and i32 {v}, 31") for v in (start, size))
-        return self._ones(n, start, size)
 
     def _op_popc(self, op: Op, t: str, n: int, a: str, *_: str) -> str:
         return self.cast("trunc", self.call("ctpop", t, a), t, "i32")
@@ -317,9 +313,8 @@ class Arithmetic(Emitter):
     def _of_floats(
         self, name: str, words: set[str], known: set[str], kind: str, values: list[str]
     ) -> str:
-        t, modes = LLVM[kind], known & MODES
-        if "approx" in words or name in NUMPY:
-            modes = set()
+        t = LLVM[kind]
+        modes = set() if "approx" in words or name in NUMPY else known & MODES
         small = kind == "f16" and name not in OF_HALVES
         if "NaN" in words:
             name = f"{name}.NaN"
@@ -355,8 +350,7 @@ class Arithmetic(Emitter):
         if "ftz" in words:
             result = self.flushed(result, kind)
         if "relu" in words:
-            formula = "zero if x < zero else x"
-            result = self.calc(t, formula, x=result, zero=constant(0, kind))
+            result = self.calc(t, "zero if x < zero else x", x=result, zero=constant(0, kind))
         return self.saturated(result, kind) if "sat" in words else result
 
     def flushed(self, value: str, kind: str) -> str:

@@ -34,8 +34,7 @@ GROUPS = {
     + [f"shr.{kind}" for kind in WHOLE]
     + [f"{name}.{kind}" for kind in ("b32", "b64") for name in ("popc", "clz", "brev", "bfi")]
     + [f"{name}.{kind}" for kind in WHOLE[2:] for name in ("bfind", "bfind.shiftamt", "bfe")]
-    + [f"shf.{side}.{mode}.b32" for side in "lr" for mode in ("wrap", "clamp")]
-    + ["bmsk.clamp.b32", "bmsk.wrap.b32"]
+    + [f"{name}.{mode}.b32" for name in ("shf.l", "shf.r", "bmsk") for mode in ("wrap", "clamp")]
     + ["prmt.b32", "lop3.b32", "dp4a.s32.u32", "dp4a.u32.u32", "dp2a.lo.s32.s32", "dp2a.hi.u32.u32",
        "mul24.lo.s32", "mul24.hi.u32", "mad24.lo.u32", "add.sat.s32", "sub.sat.s32"],
     "floats": ROUNDED

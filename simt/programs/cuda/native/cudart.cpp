@@ -361,6 +361,11 @@ cudaError_t turn(cudaStream_t stream, F function, void* called = nullptr, void* 
     return Ask("callback_end").error();
 }
 
+int& priority_of(cudaStream_t stream) {
+    static std::map<cudaStream_t, int>* known = new std::map<cudaStream_t, int>;  // never destroyed
+    return (*known)[stream];
+}
+
 }  // namespace
 
 extern "C" {
@@ -669,12 +674,25 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
     return made("stream", stream, flags);
 }
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return made("stream", stream); }
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
-    return made("stream", stream, flags);
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+    std::lock_guard<std::recursive_mutex> hold(lock());
+    cudaError_t error = made("stream", stream, flags);
+    if (!error) priority_of(*stream) = std::max(-5, std::min(priority, 0));
+    return error;
+}
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
+    std::lock_guard<std::recursive_mutex> hold(lock());
+    return *priority = priority_of(stream), cudaSuccess;
 }
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
     return *least = 0, *greatest = -5, cudaSuccess;
 }
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
+    return *id = (unsigned long long)stream, cudaSuccess;
+}
+#if CUDART_VERSION >= 12080
+cudaError_t cudaStreamGetDevice(cudaStream_t, int* device) { return *device = 0, cudaSuccess; }
+#endif
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     return Ask("no_stream", (uint64_t)stream).error();
 }

@@ -240,6 +240,22 @@ SIMT_SAME(cuMemHostUnregister, cudaHostUnregister)
 SIMT_SAME(cuMemFree, cudaFree)
 SIMT_SAME(cuMemFreeHost, cudaFreeHost)
 SIMT_SAME(cuMemGetInfo, cudaMemGetInfo)
+SIMT_SAME(cuMemAllocAsync, cudaMallocAsync)
+SIMT_SAME(cuMemAllocFromPoolAsync, cudaMallocFromPoolAsync)
+SIMT_SAME(cuMemFreeAsync, cudaFreeAsync)
+SIMT_SAME(cuDeviceGetDefaultMemPool, cudaDeviceGetDefaultMemPool)
+SIMT_SAME(cuDeviceGetMemPool, cudaDeviceGetMemPool)
+SIMT_SAME(cuDeviceSetMemPool, cudaDeviceSetMemPool)
+SIMT_SAME(cuMemPoolCreate, cudaMemPoolCreate)
+SIMT_SAME(cuMemPoolDestroy, cudaMemPoolDestroy)
+SIMT_SAME(cuMemPoolTrimTo, cudaMemPoolTrimTo)
+SIMT_SAME(cuMemPoolSetAttribute, cudaMemPoolSetAttribute)
+SIMT_SAME(cuMemPoolGetAttribute, cudaMemPoolGetAttribute)
+SIMT_SAME(cuMemPoolSetAccess, cudaMemPoolSetAccess)
+SIMT_SAME(cuMemPoolGetAccess, cudaMemPoolGetAccess)
+#if CUDA_VERSION >= 13000
+SIMT_SAME(cuMemGetDefaultMemPool, cudaMemGetDefaultMemPool)
+#endif
 #define SIMT_COPY(name, later, To, From, kind) \
     CUresult name(To to, From from, size_t size) { \
         return as(copy((void*)to, (const void*)from, size, cudaMemcpy##kind, nullptr, false)); \
@@ -265,6 +281,17 @@ SIMT_FILL(cuMemsetD32, cuMemsetD32Async, unsigned)
 // --- streams and events
 
 SIMT_SAME(cuStreamCreate, cudaStreamCreateWithFlags)
+SIMT_SAME(cuStreamCreateWithPriority, cudaStreamCreateWithPriority)
+SIMT_SAME(cuStreamGetPriority, cudaStreamGetPriority)
+SIMT_SAME(cuStreamGetId, cudaStreamGetId)
+SIMT_DONE(cuStreamGetCtx, (CUstream, CUcontext* context), *context = only)
+#if CUDA_VERSION >= 12080
+SIMT_DONE(cuStreamGetCtx_v2, (CUstream, CUcontext* context, CUgreenCtx* green),
+          *context = only, *green = nullptr)
+SIMT_SAME(cuStreamGetDevice, cudaStreamGetDevice)
+#endif
+SIMT_SAME(cuStreamIsCapturing, cudaStreamIsCapturing)
+SIMT_SAME(cuStreamAddCallback, cudaStreamAddCallback)
 SIMT_SAME(cuStreamDestroy, cudaStreamDestroy)
 SIMT_SAME(cuStreamSynchronize, cudaStreamSynchronize)
 SIMT_SAME(cuStreamQuery, cudaStreamQuery)
@@ -280,19 +307,26 @@ SIMT_SAME(cuEventElapsedTime, cudaEventElapsedTime)
 // --- functions by name
 
 CUresult cuGetExportTable(const void**, const CUuuid*) { return CUDA_ERROR_NOT_SUPPORTED; }
-CUresult cuGetProcAddress(const char* name, void** function, int, cuuint64_t,
+CUresult cuGetProcAddress(const char* name, void** function, int version, cuuint64_t,
                           CUdriverProcAddressQueryResult* found) {
+    // who asks for an older CUDA has the arguments of then
+    static const auto* since = new std::map<std::string, int>{
+        {"cuCtxCreate_v4", 12050}, {"cuCtxGetDevice_v2", 13000}, {"cuCtxSynchronize_v2", 13000},
+        {"cuLaunchHostFunc_v2", 13010}, {"cuStreamGetCtx_v2", 12050}};
     *function = nullptr;
-    for (const char* version : {"_v4", "_v3", "_v2", ""})
-        if (!*function) *function = dlsym(RTLD_DEFAULT, (std::string(name) + version).c_str());
+    for (const char* end : {"_v4", "_v3", "_v2", ""}) {
+        std::string symbol = std::string(name) + end;
+        if (!*function && (!since->count(symbol) || since->at(symbol) <= version))
+            *function = dlsym(RTLD_DEFAULT, symbol.c_str());
+    }
     if (found)
         *found = *function ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
-cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned,
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned version,
                                              unsigned long long,
                                              cudaDriverEntryPointQueryResult* found) {
-    CUresult error = cuGetProcAddress(name, function, 0, 0, nullptr);
+    CUresult error = cuGetProcAddress(name, function, (int)version, 0, nullptr);
     if (found) *found = error ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
     return cudaSuccess;
 }

@@ -5,6 +5,14 @@ extern "C" {
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) { return made("pool", pool, 0); }
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int) { return made("pool", pool, 1); }
+#if CUDART_VERSION >= 13000
+cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t* pool, cudaMemLocation* where,
+                                     cudaMemAllocationType) {
+    if (where->type != cudaMemLocationTypeDevice)
+        return simt_refused("a memory pool that is not the device's");
+    return cudaDeviceGetDefaultMemPool(pool, 0);
+}
+#endif
 cudaError_t cudaDeviceSetMemPool(int, cudaMemPool_t pool) {
     return Ask("use_pool", (uint64_t)pool).error();
 }

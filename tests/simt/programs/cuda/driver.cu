@@ -101,7 +101,46 @@ void by_its_name() {
     info(&after, &total);
     printf("%zu\n", before - after);
     cuMemFree(x);
+    CUdevice device = -1;
+    decltype(&cuCtxGetDevice) which;  // since CUDA 13 there is one with more arguments
+    cuGetProcAddress("cuCtxGetDevice", (void**)&which, 12000, 0, nullptr);
+    say("device", which(&device));
+    printf("%d\n", device);
     say("missing", cuGetProcAddress("cuNothing", (void**)&info, 12000, 0, nullptr));
+}
+void with_pools() {
+    Device device;
+    CUstream streams[2];
+    cuStreamCreateWithPriority(&streams[0], CU_STREAM_NON_BLOCKING, 3);
+    cuStreamCreateWithPriority(&streams[1], CU_STREAM_NON_BLOCKING, -2);
+    CUdeviceptr x;
+    for (CUstream stream : streams) {
+        int priority;
+        CUcontext context;
+        cuStreamGetPriority(stream, &priority);
+        cuStreamGetCtx(stream, &context);
+        printf("priority %d, same context %d\n", priority, context == device.context);
+    }
+    CUmemPoolProps wanted{CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_HANDLE_TYPE_NONE,
+                          {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    CUmemoryPool pools[2];
+    cuDeviceGetDefaultMemPool(&pools[0], 0);
+    say("pool", cuMemPoolCreate(&pools[1], &wanted));
+    for (CUmemoryPool pool : pools) {
+        cuuint64_t used[2];
+        int out[8];
+        say("memory", cuMemAllocFromPoolAsync(&x, sizeof out, pool, streams[1]));
+        cuMemsetD32Async(x, 5, 8, streams[1]);
+        cuMemcpyDtoHAsync(out, x, sizeof out, streams[1]);
+        cuStreamSynchronize(streams[1]);
+        cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used[0]);
+        cuMemFreeAsync(x, streams[1]);
+        cuStreamSynchronize(streams[1]);
+        cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used[1]);
+        printf("%d, used %d, then %d\n", out[7], used[0] > 0, used[1] > 0);
+    }
+    cuMemPoolDestroy(pools[1]);
+    for (CUstream stream : streams) cuStreamDestroy(stream);
 }
 void mistakes() {
     Device device;
@@ -119,7 +158,8 @@ void mistakes() {
 int main(int argc, char** argv) {
     std::map<std::string, void (*)()> all{
 #define ONE(name) {#name, name}
-        ONE(by_pointers), ONE(in_one_piece), ONE(by_its_name), ONE(mistakes),
+        ONE(by_pointers), ONE(in_one_piece), ONE(by_its_name), ONE(with_pools),
+        ONE(mistakes),
     };
     all.at(argv[1])();
 }

@@ -26,7 +26,14 @@ RIGHT = {
         *LOADED, *(f"{what}: 0 CUDA_SUCCESS" for what in ("kernel", "launch", "wait")), "13.5 1",
     ],
     "in_one_piece": [*LOADED, "launch: 0 CUDA_SUCCESS", "13.5 1"],
-    "by_its_name": ["found: 0 CUDA_SUCCESS", "1048576", "missing: 500 CUDA_ERROR_NOT_FOUND"],
+    "by_its_name": [
+        "found: 0 CUDA_SUCCESS", "1048576", "device: 0 CUDA_SUCCESS", "0",
+        "missing: 500 CUDA_ERROR_NOT_FOUND",
+    ],
+    "with_pools": [
+        *LOADED, "priority 0, same context 1", "priority -2, same context 1",
+        "pool: 0 CUDA_SUCCESS", *["memory: 0 CUDA_SUCCESS", "5, used 1, then 0"] * 2, "1 1",
+    ],
 }  # fmt: skip
 
 
