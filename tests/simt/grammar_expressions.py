@@ -1,5 +1,6 @@
 """The expressions of a random kernel: numbers and conditions, no operation undefined."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -22,14 +23,9 @@ class Scope:
     leave: str | None = None  # the statement that leaves the function early, if allowed
 
     def inner(self, *, loop: bool | None = None) -> "Scope":
-        return Scope(
-            list(self.ints),
-            list(self.floats),
-            list(self.locals),
-            list(self.complexes),
-            self.loop if loop is None else loop,
-            self.leave,
-        )
+        within = copy.deepcopy(self)
+        within.loop = self.loop if loop is None else loop
+        return within
 
 
 class Expressions:

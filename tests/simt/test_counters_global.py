@@ -27,10 +27,6 @@ def stores(report: Any) -> tuple[int, int]:
     return report.arrays["out"].global_store_requests, report.arrays["out"].global_store_sectors
 
 
-def run(kernel: Any, threads: int, size: int, kind: Any = np.float32, k: int = 0):
-    return xray(kernel, 1, threads, np.ones(size, kind), np.zeros(size, kind), k)
-
-
 def read_field(p, out):
     i = cuda.grid(1)
     out[i] = p[i].v
@@ -109,7 +105,7 @@ def loop_and_update(a, out, k):
 
 
 def test_a_loop_counts_every_time_and_an_update_is_a_load_and_a_store() -> None:
-    report = run(loop_and_update, 64, 64, "f4", 5)
+    report = xray(loop_and_update, 1, 64, np.ones(64, "f4"), np.zeros(64, "f4"), 5)
     assert loads(report) == (10, 10)  # 2 warps · 5 rounds, one sector each
     assert stores(report) == (10, 40)
     assert report.arrays["out"].global_load_requests == 10

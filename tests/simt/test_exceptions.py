@@ -10,7 +10,7 @@ from simt import cuda
 from simt.core.findings import SimtWarning
 
 from . import sources
-from .harness import xray
+from .harness import to_device, xray
 
 
 def raises_above_two(out: Any) -> None:
@@ -35,26 +35,22 @@ def takes_part(out: Any) -> None:
     out[i] = out.shape[-i]
 
 
-def device(*arrays: np.ndarray) -> list[Any]:
-    return [cuda.to_device(a) for a in arrays]
-
-
 def test_a_raise_reaches_the_host_with_debug() -> None:
     with pytest.raises(ValueError, match="thread 3 of block 0 raises ValueError: too large") as e:
-        cuda.jit(debug=True, opt=False)(raises_above_two)[1, 8](*device(np.zeros(8)))
+        cuda.jit(debug=True, opt=False)(raises_above_two)[1, 8](cuda.to_device(np.zeros(8)))
     assert e.value.args[1] == 7
     assert [f.kind for f in e.value.report.findings] == ["exception"]
 
 
 def test_an_assertion_reaches_the_host_with_debug() -> None:
     with pytest.raises(AssertionError, match="thread 3 of block 0 .*at most three"):
-        cuda.jit(debug=True)(asserts)[1, 8](*device(np.zeros(8)))
-    cuda.jit(debug=True)(asserts)[1, 3](*device(np.zeros(3)))
+        cuda.jit(debug=True)(asserts)[1, 8](cuda.to_device(np.zeros(8)))
+    cuda.jit(debug=True)(asserts)[1, 3](cuda.to_device(np.zeros(3)))
 
 
 @pytest.mark.parametrize("kernel", [raises_above_two, asserts])
 def test_without_debug_the_threads_end_and_are_told_of(kernel: Any) -> None:
-    (out,) = device(np.zeros(8))
+    out = cuda.to_device(np.zeros(8))
     with pytest.warns(SimtWarning, match=r"thread 3 of block 0 raises .*debug=True"):
         cuda.jit(kernel)[1, 8](out)
     np.testing.assert_array_equal(out.copy_to_host(), [1, 1, 1, 0, 0, 0, 0, 0])
@@ -68,7 +64,7 @@ def test_division_by_zero(expression: str, kind: Any) -> None:
     source = f"def kernel(out, x, y):\n    i = cuda.grid(1)\n    out[i] = {expression}\n"
     kernel = sources.module(source, cuda).kernel
     x, y = np.ones(4, kind), np.array([1, 0, 1, 0], kind)
-    out, *given = device(np.zeros(4), x, y)
+    out, *given = to_device((np.zeros(4), x, y))
     with pytest.raises(ZeroDivisionError, match="line 3: thread 1 of block 0 .*division by zero"):
         cuda.jit(debug=True)(kernel)[1, 4](out, *given)
     assert not out.copy_to_host().any()  # the store never came
@@ -80,9 +76,9 @@ def test_division_by_zero(expression: str, kind: Any) -> None:
 
 def test_an_index_past_a_tuple() -> None:
     with pytest.raises(IndexError, match="tuple index out of range"):
-        cuda.jit(debug=True)(takes_part)[1, 3](*device(np.zeros(3)))
+        cuda.jit(debug=True)(takes_part)[1, 3](cuda.to_device(np.zeros(3)))
     with pytest.raises(simt.errors.KernelError, match="out of bounds for a tuple"):
-        cuda.jit(takes_part)[1, 3](*device(np.zeros(3)))
+        cuda.jit(takes_part)[1, 3](cuda.to_device(np.zeros(3)))
 
 
 @cuda.jit(device=True)
@@ -98,7 +94,7 @@ def roots(out, x):
 
 
 def test_a_raise_in_a_device_function_ends_more_than_that_function() -> None:
-    out, x, bad = device(np.zeros(4), np.arange(4.0), np.array([1.0, -1, 4, -4]))
+    out, x, bad = to_device((np.zeros(4), np.arange(4.0), np.array([1.0, -1, 4, -4])))
     cuda.jit(roots)[1, 4](out, x)
     with pytest.raises(simt.errors.KernelError, match=r"thread 1 of block 0 raises .*debug=True"):
         cuda.jit(roots)[1, 4](out, bad)
@@ -116,7 +112,7 @@ def test_complex_numbers_are_not_divided_by_zero() -> None:
     for zeros, kind in ((1, np.complex64), (1, np.float64), (2, np.complex128)):
         x, y = np.ones(4, np.complex128), np.arange(1, 5).astype(kind)
         y[zeros] = 0
-        out, *given = device(np.zeros(4, np.complex128), x, y)
+        out, *given = to_device((np.zeros(4, np.complex128), x, y))
         if zeros == 2:  # of a thread that does not divide
             cuda.jit(kernel)[1, 4](out, *given)
             np.testing.assert_allclose(out.copy_to_host(), [1, 0.5, 0, 0.25])

@@ -1,7 +1,6 @@
 """What Numba refuses, the machine refuses, in plain words where the mistake is common."""
 
 import gc
-import warnings
 from typing import Any
 
 import numba
@@ -14,7 +13,7 @@ from simt.core.findings import SimtWarning
 from simt.frontend import typecheck
 
 from . import sources
-from .harness import line, to_device
+from .harness import line, xray
 
 # each stands in a kernel that has `i` and a float64 array `out` of 32 numbers
 REFUSED = [
@@ -35,19 +34,10 @@ def kernel_of(body: str) -> Any:
     return sources.module(f"def kernel(out):\n    i = cuda.grid(1)\n    {text}\n", cuda).kernel
 
 
-def report_of(kernel: Any, out: np.ndarray) -> Any:
-    (given,) = to_device((out,))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        report = simt.xray(kernel)[1, 32](given)
-    out[...] = given.copy_to_host()
-    return report
-
-
 @pytest.mark.parametrize("body", REFUSED)
 def test_what_numba_refuses_the_machine_refuses_with_its_line(body: str) -> None:
     kernel = kernel_of(body)
-    report = report_of(kernel, np.zeros(32))
+    report = xray(kernel, 1, 32, np.zeros(32))
     assert not report.ok
     first = report.findings[0]
     assert first.kind in ("not-a-kernel", "unsupported"), str(first)
@@ -62,7 +52,7 @@ def test_what_numba_refuses_the_machine_refuses_with_its_line(body: str) -> None
 def test_a_verdict_leaves_the_garbage_collector_as_it_was(body: str, before: bool) -> None:
     (gc.enable if before else gc.disable)()
     try:
-        report_of(kernel_of(body), np.zeros(32))
+        xray(kernel_of(body), 1, 32, np.zeros(32))
         assert gc.isenabled() is before
     finally:
         gc.enable()
@@ -139,7 +129,7 @@ def test_the_verdict_is_given_for_each_list_of_types() -> None:
     ],
 )
 def test_the_commonest_mistakes_get_plain_words(body: str, said: str) -> None:
-    first = report_of(kernel_of(body), np.zeros(32, np.float32)).findings[0]
+    first = xray(kernel_of(body), 1, 32, np.zeros(32, np.float32)).findings[0]
     assert said in first.message
     assert first.kind == "not-a-kernel"
     assert first.line is not None

@@ -9,6 +9,7 @@ from gpulearn.judge import launches
 from gpulearn.kernels.blocks import BLOCK, reverse_block
 from gpulearn.kernels.vectors import vector_add
 
+pytestmark = pytest.mark.usefixtures("_as_on_gpu")
 RIGHT = {"vector_add": vector_add, "reverse_block": reverse_block}
 
 
@@ -26,14 +27,12 @@ def trials(monkeypatch):
     return seen
 
 
-@pytest.mark.usefixtures("_as_on_gpu")
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_answer_passes_after_it_has_run_on_the_gpu(name, trials):
     gl.check(name, RIGHT[name])
     assert len(trials) > 2
 
 
-@pytest.mark.usefixtures("_as_on_gpu")
 def test_an_answer_with_a_race_never_gets_to_the_gpu(trials):
     @cuda.jit
     def torn(a):
@@ -50,7 +49,6 @@ def test_an_answer_with_a_race_never_gets_to_the_gpu(trials):
     assert not trials
 
 
-@pytest.mark.usefixtures("_as_on_gpu")
 def test_an_answer_that_differs_on_the_gpu_is_told(trials, monkeypatch):
     @cuda.jit
     def mine(a, b, out):

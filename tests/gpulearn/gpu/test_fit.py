@@ -4,14 +4,9 @@ import pytest
 import torch
 
 import gpulearn as gl
+from tests.support.digits import few_digits
 
-DIGITS = gl.digits()
-SMALL = (
-    DIGITS.train_images[:70],
-    DIGITS.train_labels[:70],
-    DIGITS.test_images[:20],
-    DIGITS.test_labels[:20],
-)
+SMALL = few_digits(70)
 PLACE = "cuda" if torch.cuda.is_available() else "cpu"
 
 

@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pytest
 import torch
+from torch.optim import lr_scheduler
 
 import gpulearn as gl
 from gpulearn.optim.optimizers import OPTIMIZERS, adam_step, momentum_step, rmsprop_step
@@ -82,17 +83,6 @@ def test_steps_equal_torch(name, weight_decay, dtype, allowed):
     assert worst <= allowed
 
 
-# schedule, torch's class, its options
-SCHEDULERS = {
-    "cosine": (
-        gl.optim.cosine_rate,
-        {"steps": 60, "lowest": 0.003},
-        "CosineAnnealingLR",
-        {"T_max": 60, "eta_min": 0.003},
-    )
-}
-
-
 def torch_rates(build, steps):
     """The rate of each step under one of torch's schedulers."""
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=RATE)
@@ -103,23 +93,26 @@ def torch_rates(build, steps):
         scheduler.step()
 
 
-@pytest.mark.parametrize("name", SCHEDULERS)
-def test_schedules_equal_torch(name):
-    schedule, options, scheduler, torch_options = SCHEDULERS[name]
-    build = functools.partial(getattr(torch.optim.lr_scheduler, scheduler), **torch_options)
-    ours = [schedule(step, RATE, **options) for step in range(61)]
-    assert ours == pytest.approx(list(torch_rates(build, 61)), rel=1e-12)
+def warm_up_then_cosine(optimizer):
+    parts = [
+        lr_scheduler.LinearLR(optimizer, start_factor=1 / 5, total_iters=4),
+        lr_scheduler.CosineAnnealingLR(optimizer, T_max=35),
+    ]
+    return lr_scheduler.SequentialLR(optimizer, parts, milestones=[5])
 
 
-def test_warm_up_then_cosine_equals_torch():
-    lr = torch.optim.lr_scheduler
-
-    def build(optimizer):
-        parts = [
-            lr.LinearLR(optimizer, start_factor=1 / 5, total_iters=4),
-            lr.CosineAnnealingLR(optimizer, T_max=35),
-        ]
-        return lr.SequentialLR(optimizer, parts, milestones=[5])
-
-    ours = [gl.optim.warm_up_cosine_rate(step, RATE, warm_up=5, steps=40) for step in range(41)]
-    assert ours == pytest.approx(list(torch_rates(build, 41)), rel=1e-12, abs=1e-17)
+@pytest.mark.parametrize(
+    ("schedule", "options", "build"),
+    [
+        (
+            gl.optim.cosine_rate,
+            {"steps": 60, "lowest": 0.003},
+            functools.partial(lr_scheduler.CosineAnnealingLR, T_max=60, eta_min=0.003),
+        ),
+        (gl.optim.warm_up_cosine_rate, {"steps": 40, "warm_up": 5}, warm_up_then_cosine),
+    ],
+)
+def test_schedules_equal_torch(schedule, options, build):
+    count = options["steps"] + 1
+    ours = [schedule(step, RATE, **options) for step in range(count)]
+    assert ours == pytest.approx(list(torch_rates(build, count)), rel=1e-12, abs=1e-17)

@@ -26,10 +26,6 @@ def no_gpu(monkeypatch, tmp_path):
     return tmp_path
 
 
-def a_recording(rows):
-    return Recording("matmul", "NVIDIA H200", "580.0", "2026-11-01", {}, "make gpu", rows)
-
-
 @pytest.mark.parametrize("how", matmul_times.CONTENDERS)
 def test_cpu_times_are_measured(how):
     found = cpu_times(SIZES, how, seconds=0.01)
@@ -120,7 +116,8 @@ def test_recorded_before_modeled_with_copies_and_without(no_gpu):
         for copies, each in ((False, 1e-6), (True, 3e-6))
         if n == 8 or not copies
     ]
-    recordings.save(a_recording(rows), no_gpu)
+    made = Recording("matmul", "NVIDIA H200", "580.0", "2026-11-01", {}, "make gpu", rows)
+    recordings.save(made, no_gpu)
     found = gpu_times(SIZES)
     assert found.seconds == (8e-6, 16e-6)
     assert str(found.provenance) == "recorded on NVIDIA H200, 2026-11-01"

@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 import gpulearn as gl
 from gpulearn.errors import BadInput
 from gpulearn.perf.schedule import ENGINES, EngineTask, from_profiler, schedule
-from gpulearn.perf.series import Provenance
 from gpulearn_lessons.between_kernels import graph_times, launch_bound
 
 YES_OR_NO, COSTS = st.booleans(), st.integers(0, 3)
-NOT_MEANT = Provenance("modeled", "nobody's")
 
 
 @st.composite

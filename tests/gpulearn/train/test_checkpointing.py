@@ -12,14 +12,9 @@ import torch
 
 import gpulearn as gl
 from gpulearn.train.checkpointing import load_checkpoint, save_and_resume, save_checkpoint
+from tests.support.digits import few_digits
 
-DIGITS = gl.digits()
-DATA = (
-    DIGITS.train_images[:50],
-    DIGITS.train_labels[:50],
-    DIGITS.test_images[:20],
-    DIGITS.test_labels[:20],
-)
+DATA = few_digits(50)
 STEPS = 12  # 3 epochs of 4 batches, the last of them with 2 images
 
 

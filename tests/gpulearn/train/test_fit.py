@@ -10,14 +10,10 @@ from torch.nn import functional
 
 import gpulearn as gl
 from gpulearn.train.settings import Settings
+from tests.support.digits import few_digits
 
 DIGITS = gl.digits()
-SMALL = (
-    DIGITS.train_images[:70],
-    DIGITS.train_labels[:70],
-    DIGITS.test_images[:20],
-    DIGITS.test_labels[:20],
-)
+SMALL = few_digits(70)
 
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -9,14 +9,9 @@ import torch
 import gpulearn as gl
 from gpulearn.train.checkpointing import load_checkpoint
 from gpulearn.train.history import Step
+from tests.support.digits import few_digits
 
-DIGITS = gl.digits()
-DATA = (
-    DIGITS.train_images[:40],
-    DIGITS.train_labels[:40],
-    DIGITS.test_images[:20],
-    DIGITS.test_labels[:20],
-)
+DATA = few_digits(40)
 
 
 def run(**options):

@@ -46,22 +46,9 @@ def test_a_bad_batch_is_told_and_changes_nothing(images, labels, expected):
 # gradient accumulation
 
 
-def network():
-    torch.manual_seed(3)
-    return nn.Sequential(
-        nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 10)
-    )
-
-
-def batch(count):
-    maker = torch.Generator().manual_seed(count)
-    images = torch.rand(count, 1, 8, 8, generator=maker)
-    return images, torch.randint(10, (count,), generator=maker)
-
-
 def test_micro_batches_of_no_size_are_told():
     with pytest.raises(BadInput, match="micro_batch is 0: give a whole number"):
-        accumulate_gradients(network(), *batch(8), 0)
+        accumulate_gradients(gl.train.MLP((64, 10)), IMAGES, LABELS, 0)
 
 
 # clipping

@@ -425,16 +425,16 @@ typedef float (*Function)(float);
 __device__ __noinline__ float half(float v) { return v / 2; }
 __device__ __noinline__ float twice(float v) { return v * 2; }
 __device__ Function table[] = {half, twice, nullptr};
-struct Shape { __device__ virtual float area(float scale) const = 0; };
+struct Shape { __device__ virtual float area(float scale, int more) const = 0; };
 struct Square : Shape {
     float a;
     __device__ Square(float a) : a(a) {}
-    __device__ float area(float scale) const override { return scale * a * a; }
+    __device__ float area(float scale, int more) const override { return scale * a * a + more; }
 };
 struct Right : Square {
     float b;
     __device__ Right(float a, float b) : Square(a), b(b) {}
-    __device__ float area(float scale) const override { return scale * a * b; }
+    __device__ float area(float scale, int more) const override { return scale * a * b - more; }
 };
 """
 
@@ -447,14 +447,19 @@ def test_each_thread_calls_the_function_that_it_has_the_address_of() -> None:
         Square square(t);
         Right right(t, 2.0f);
         const Shape* shape = t % 2 ? (const Shape*)&square : (const Shape*)&right;
-        y[t] += shape->area(10.0f);
+        y[t] += shape->area(10.0f, 7);
     }}"""
-    y = np.arange(64, dtype=np.float32)
     t = np.arange(64)
+    y, native = (t.astype(np.float32) for _ in range(2))
     assert findings(carried_out(source, y, block=64, grid=1)) == []
     wanted = t.astype(float)
     wanted[:40] = np.where(t % 3, t / 2, t * 2)[:40] + np.where(t[:40] < 20, 1.5, 6.0)
-    assert np.array_equal(y, wanted + 10 * np.where(t % 2, t * t, 2 * t))
+    assert np.array_equal(y, wanted + np.where(t % 2, 10 * t * t + 7, 20 * t - 7))
+    kernel = cpp(source)["k"]
+    with simt.unchecked():
+        kernel[1, 64](native)
+    assert native.tolist() == y.tolist()
+    assert "left" not in kernel.program.native
 
 
 def test_a_call_of_no_function_is_named_and_so_is_a_mistake_inside_of_one() -> None:
@@ -464,6 +469,8 @@ def test_a_call_of_no_function_is_named_and_so_is_a_mistake_inside_of_one() -> N
     }}"""
     [found] = findings(carried_out(null, np.zeros(64, np.float32)))
     assert "thread 62 of block 0 calls a null pointer" in found
+    with simt.unchecked(), pytest.raises(KernelError, match="calls a null pointer"):
+        cpp(null)["k"][1, 64](np.zeros(64, np.float32))
     wild = null.replace("table[t / 31]", "((Function)(y + t))")
     [found] = findings(carried_out(wild, np.zeros(64, np.float32)))
     assert "where no such function is" in found

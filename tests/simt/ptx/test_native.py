@@ -153,33 +153,6 @@ def test_a_function_may_be_one_that_could_call_itself(call: str) -> None:
     assert a.tolist() == [n * (n + 1) // 2 for n in range(9)]
 
 
-BY_ADDRESS = """
-typedef float (*Step)(float);
-__device__ __noinline__ float square(float x) { return x * x; }
-__device__ __noinline__ float more(float x) { return x + 1; }
-__device__ Step steps[3] = {square, more, 0};
-struct Shape { __device__ virtual float size(float x, int n) = 0; };
-struct Line : Shape { __device__ float size(float x, int n) override { return x - n; } };
-struct Cube : Shape { __device__ float size(float x, int n) override { return n * x * x * x; } };
-__global__ void k(float* a, const int* which) {
-    int i = threadIdx.x, w = which[i];
-    Line line; Cube cube;
-    Shape* shape = w & 2 ? (Shape*)&line : (Shape*)&cube;
-    a[i] = shape->size(steps[w % 3](steps[w & 1](a[i])), w);
-}"""
-
-
-def test_functions_are_called_by_their_addresses() -> None:
-    a, which = np.linspace(-2, 2, 40, dtype=np.float32), np.tile([0, 1, 3, 4], 10).astype(np.int32)
-    left, wanted = a.copy(), a.copy()
-    assert "left" not in unchecked(cpp(BY_ADDRESS)["k"], (1, 40), left, which)
-    cpp(BY_ADDRESS)["k"][1, 40](wanted, which)
-    assert left.tobytes() == wanted.tobytes()
-    np.testing.assert_allclose(left[1::4], (a[1::4] + 2) ** 3, rtol=1e-6)
-    with pytest.raises(simt.errors.KernelError, match="calls a null pointer"):
-        unchecked(cpp(BY_ADDRESS)["k"], (1, 40), a, which + 1)
-
-
 def test_lanes_that_wait_for_each_other_go_on_in_turns() -> None:
     module = cpp("""__global__ void lock(int* mutex, int* total) {
         while (atomicCAS(mutex, 0, 1)) {}

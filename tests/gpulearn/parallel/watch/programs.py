@@ -3,6 +3,7 @@
 import copy
 import gc
 import os
+from functools import partial
 
 import torch
 import torch.distributed as dist
@@ -39,12 +40,17 @@ def samples(count=24):
     )
 
 
-def loop(model, optimizer, *, data=batch, before=None, after=None, call=None, steps=STEPS):
+def loss_of(model, step, data=batch):
+    inputs, labels = data(step)
+    return functional.cross_entropy(model(inputs), labels)
+
+
+def loop(model, optimizer=None, *, data=batch, before=None, after=None, call=None, steps=STEPS):
     """A plain loop; `before` comes between backward and step, `after` behind the step."""
+    optimizer = optimizer or torch.optim.SGD(model.parameters(), 0.1)
     for step in range(steps):
-        inputs, labels = data(step)
         optimizer.zero_grad()
-        functional.cross_entropy((call or model)(inputs), labels).backward()
+        loss_of(call or model, step, data).backward()
         if before:
             before()
         optimizer.step()
@@ -87,11 +93,31 @@ class Trainer:
     def set_epoch(self, epoch):
         self.loader.sampler.set_epoch(epoch)
 
+    def train(self, epoch):
+        self.set_epoch(epoch)
+        for inputs, labels in self.loader:
+            self.step(inputs, labels)
+
     def fit(self, epochs=2):
         for epoch in range(epochs):
-            self.set_epoch(epoch)
-            for inputs, labels in self.loader:
-                self.step(inputs, labels)
+            self.train(epoch)
+
+
+class ByHand(Trainer):
+    """Ranks average their gradients without a wrapper."""
+
+    def __init__(self, model, loader):
+        super().__init__(model, loader, wrap=False)
+
+    def exchange(self):
+        average(self.plain)
+
+
+class Deaf(Trainer):
+    """No sampler is told the epoch: there is none, or it is forgotten."""
+
+    def set_epoch(self, epoch):
+        pass
 
 
 def shares(dataset=None, size=4, **options):
@@ -99,12 +125,18 @@ def shares(dataset=None, size=4, **options):
     return DataLoader(dataset, size, sampler=DistributedSampler(dataset, **options))
 
 
+def uneven_shares():
+    """16 samples for rank 0, and 8 for rank 1."""
+    mine = range(16) if dist.get_rank() == 0 else range(16, 24)
+    return DataLoader(Subset(samples(24), list(mine)), 4)
+
+
 # replicas that differ
 
 
 def past_the_wrapper_in_a_loop():
     model = DistributedDataParallel(network())
-    loop(model, torch.optim.SGD(model.parameters(), 0.1), call=model.module)
+    loop(model, call=model.module)
 
 
 def past_the_wrapper_in_a_trainer():
@@ -115,22 +147,9 @@ def past_the_wrapper_in_a_trainer():
     Past(network(), shares()).fit()
 
 
-def past_the_wrapper_for_one_loss():
-    model = DistributedDataParallel(network())
-
-    def both(inputs):
-        return model(inputs) + model.module(inputs)
-
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    for step in range(STEPS):
-        optimizer.zero_grad()
-        functional.cross_entropy(model.module(batch(step)[0]), batch(step)[1]).backward()
-        optimizer.step()
-
-
 def never_averaged_in_a_loop():
     model = network()
-    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+    loop(model)
 
 
 def never_averaged_in_a_trainer():
@@ -140,7 +159,7 @@ def never_averaged_in_a_trainer():
 def never_averaged_under_no_sync():
     model = DistributedDataParallel(network())
     with model.no_sync():
-        loop(model, torch.optim.SGD(model.parameters(), 0.1))
+        loop(model)
 
 
 def never_averaged_but_the_loss():
@@ -154,24 +173,19 @@ def never_averaged_but_the_loss():
 
 def seeds_differ_in_a_loop():
     model = network(seed=dist.get_rank())
-    loop(model, torch.optim.SGD(model.parameters(), 0.1), before=lambda: average(model))
+    loop(model, before=lambda: average(model))
 
 
 def seeds_differ_in_a_trainer():
-    class Own(Trainer):
-        def exchange(self):
-            average(self.plain)
-
-    Own(network(seed=dist.get_rank()), shares(), wrap=False).fit()
+    ByHand(network(seed=dist.get_rank()), shares()).fit()
 
 
 def seeds_differ_and_nothing_is_averaged():
     model = network(seed=dist.get_rank())
-    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+    loop(model)
 
 
 def seeds_differ_without_a_network():
-    weight = torch.randn(4, requires_grad=True, generator=None) + 0
     weight = (torch.arange(4.0) + dist.get_rank()).requires_grad_()
     optimizer = torch.optim.SGD([weight], 0.1)
     for step in range(STEPS):
@@ -184,8 +198,7 @@ def seeds_differ_without_a_network():
 
 def one_layer_left_out():
     model = network()
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    loop(model, optimizer, before=lambda: average(model[0]))
+    loop(model, before=lambda: average(model[0]))
 
 
 def head_outside_the_wrapper():
@@ -204,7 +217,7 @@ def one_rank_changes_weights():
             with torch.no_grad():
                 model.module[0].weight.mul_(0.5)
 
-    loop(model, torch.optim.SGD(model.parameters(), 0.1), after=reset)
+    loop(model, after=reset)
 
 
 # what ranks train on
@@ -212,7 +225,7 @@ def one_rank_changes_weights():
 
 def same_batches_in_a_loop():
     model = DistributedDataParallel(network())
-    loop(model, torch.optim.SGD(model.parameters(), 0.1), data=lambda step: batch(step, rank=0))
+    loop(model, data=lambda step: batch(step, rank=0))
 
 
 def same_batches_without_a_sampler():
@@ -227,12 +240,7 @@ def each_rank_draws_all():
     dataset = samples()
     generator = torch.Generator().manual_seed(dist.get_rank())
     loader = DataLoader(dataset, 4, shuffle=True, generator=generator)
-
-    class Whole(Trainer):
-        def set_epoch(self, epoch):
-            """There is no distributed sampler."""
-
-    Whole(network(), loader).fit()
+    Deaf(network(), loader).fit()
 
 
 def cut_after_shuffles_of_its_own():
@@ -264,10 +272,6 @@ def world_size_too_large():
 
 
 def epochs_in_one_order():
-    class Deaf(Trainer):
-        def set_epoch(self, epoch):
-            """Forgotten."""
-
     Deaf(network(), shares()).fit()
 
 
@@ -290,16 +294,15 @@ def epochs_only_read():
 
 def summed_in_a_loop():
     model = network()
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    loop(model, optimizer, before=lambda: average(model, divisor=1))
+    loop(model, before=lambda: average(model, divisor=1))
 
 
 def summed_in_a_trainer():
-    class Sums(Trainer):
+    class Sums(ByHand):
         def exchange(self):
             average(self.plain, divisor=1)
 
-    Sums(network(), shares(), wrap=False).fit()
+    Sums(network(), shares()).fit()
 
 
 def divided_twice_under_the_wrapper():
@@ -309,7 +312,7 @@ def divided_twice_under_the_wrapper():
         for parameter in model.parameters():
             parameter.grad /= dist.get_world_size()
 
-    loop(model, torch.optim.SGD(model.parameters(), 0.1), before=divide)
+    loop(model, before=divide)
 
 
 def micro_batches_undivided():
@@ -318,9 +321,8 @@ def micro_batches_undivided():
     for step in range(STEPS):
         optimizer.zero_grad()
         with model.no_sync():
-            functional.cross_entropy(model(batch(2 * step)[0]), batch(2 * step)[1]).backward()
-        inputs, labels = batch(2 * step + 1)
-        functional.cross_entropy(model(inputs), labels).backward()
+            loss_of(model, 2 * step).backward()
+        loss_of(model, 2 * step + 1).backward()
         optimizer.step()
 
 
@@ -330,8 +332,7 @@ def micro_batches_all_exchanged():
     for step in range(STEPS):
         optimizer.zero_grad()
         for micro in range(3):
-            inputs, labels = batch(3 * step + micro)
-            (functional.cross_entropy(model(inputs), labels) / 3).backward()
+            (loss_of(model, 3 * step + micro) / 3).backward()
         optimizer.step()
 
 
@@ -342,16 +343,16 @@ def clipped_before_in_a_loop():
         torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
         average(model)
 
-    loop(model, torch.optim.SGD(model.parameters(), 0.1), before=clip_and_average)
+    loop(model, before=clip_and_average)
 
 
 def clipped_before_in_a_trainer():
-    class Clips(Trainer):
+    class Clips(ByHand):
         def exchange(self):
             nn.utils.clip_grad_value_(self.plain.parameters(), 0.01)
-            average(self.plain)
+            super().exchange()
 
-    Clips(network(), shares(), wrap=False).fit()
+    Clips(network(), shares()).fit()
 
 
 # steps that do not match, parameters that do not take part
@@ -362,7 +363,7 @@ def late_layer():
     model.module.add_module("late", nn.Linear(2, 2))
     with torch.no_grad():
         model.module.late.weight.fill_(0.1), model.module.late.bias.zero_()
-    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+    loop(model)
 
 
 def optimizer_of_another_model():
@@ -378,30 +379,30 @@ def statistics_apart():
     torch.manual_seed(0)
     inner = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
     model = DistributedDataParallel(inner, broadcast_buffers=False)
-    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+    loop(model)
 
 
 def statistics_apart_by_hand():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
-    loop(model, torch.optim.SGD(model.parameters(), 0.1), before=lambda: average(model))
+    loop(model, before=lambda: average(model))
 
 
 def dropout_alike():
     model = DistributedDataParallel(network(dropout=0.5))
     torch.manual_seed(7)
-    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+    loop(model)
 
 
 def saved_by_all():
     model = DistributedDataParallel(network())
-    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+    loop(model)
     torch.save(model.module.state_dict(), os.environ["WATCH_TEST_FILE"])
 
 
 def saved_with_the_wrapper():
     model = DistributedDataParallel(network())
-    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+    loop(model)
     if dist.get_rank() == 0:
         torch.save({"model": model.state_dict()}, os.environ["WATCH_TEST_FILE"])
 
@@ -412,7 +413,7 @@ def saved_with_the_wrapper():
 def right_in_a_loop():
     model = DistributedDataParallel(network())
     torch.manual_seed(dist.get_rank())
-    loop(model, torch.optim.SGD(model.parameters(), 0.1), steps=6)
+    loop(model, steps=6)
 
 
 def right_in_a_trainer():
@@ -421,22 +422,19 @@ def right_in_a_trainer():
 
 def right_by_hand():
     model = network()
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
 
     def average_and_clip():
         average(model)
         nn.utils.clip_grad_norm_(model.parameters(), 0.1)
 
-    loop(model, optimizer, before=average_and_clip)
+    loop(model, before=average_and_clip)
 
 
 def right_with_evaluation():
     train, held_out = random_split(samples(40), [24, 16], torch.Generator().manual_seed(0))
     trainer = Trainer(network(), shares(train))
     for epoch in range(2):
-        trainer.set_epoch(epoch)
-        for inputs, labels in trainer.loader:
-            trainer.step(inputs, labels)
+        trainer.train(epoch)
         trainer.model.eval()
         for inputs, _ in DataLoader(held_out, 4):  # the whole, on every rank
             trainer.model(inputs)
@@ -451,9 +449,8 @@ def right_accumulation():
     for step in range(STEPS):
         optimizer.zero_grad()
         with model.no_sync():
-            (functional.cross_entropy(model(batch(step)[0]), batch(step)[1]) / 2).backward()
-        inputs, labels = batch(step + 50)
-        (functional.cross_entropy(model(inputs), labels) / 2).backward()
+            (loss_of(model, step) / 2).backward()
+        (loss_of(model, step + 50) / 2).backward()
         optimizer.step()
 
 
@@ -466,7 +463,7 @@ def local_steps():
                 dist.all_reduce(parameter.data)
                 parameter.data /= dist.get_world_size()
 
-    loop(model, torch.optim.SGD(model.parameters(), 0.1), after=meet, steps=6)
+    loop(model, after=meet, steps=6)
 
 
 def parameter_server():
@@ -500,18 +497,16 @@ def two_optimizers():
 
 
 def joined_loaders():
-    dataset = samples(24)
-    mine = range(16) if dist.get_rank() == 0 else range(16, 24)
     model = DistributedDataParallel(network())
     with model.join():
-        loop_over(DataLoader(Subset(dataset, list(mine)), 4), model)
+        loop_over(uneven_shares(), model)
 
 
 def right_statistics():
     torch.manual_seed(0)
     inner = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
     model = DistributedDataParallel(inner)
-    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+    loop(model)
     del model
     gc.collect()
 
@@ -520,7 +515,7 @@ def right_with_a_frozen_layer():
     plain = network()
     plain[0].requires_grad_(False)
     model = DistributedDataParallel(plain)
-    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+    loop(model)
 
 
 def one_batch_taken_out_first():
@@ -533,16 +528,15 @@ def evaluation_in_one_order():
     trainer = Trainer(network(), shares())
     held_out = shares(samples(16))
     for epoch in range(2):
-        trainer.set_epoch(epoch)
-        for inputs, labels in trainer.loader:
-            trainer.step(inputs, labels)
+        trainer.train(epoch)
         for inputs, _ in held_out:
             trainer.model(inputs)
 
 
-def steps_of_closures():
+def closures(make, call):
+    """Steps of an optimizer that is given a closure, by position or by name."""
     model = DistributedDataParallel(network())
-    optimizer = torch.optim.LBFGS(model.parameters(), 0.1, max_iter=3)
+    optimizer = make(model.parameters(), 0.1)
     for step in range(STEPS):
         inputs, labels = batch(step)
 
@@ -552,22 +546,15 @@ def steps_of_closures():
             loss.backward()
             return loss
 
-        optimizer.step(closure)
+        call(optimizer, closure)
+
+
+def steps_of_closures():
+    closures(partial(torch.optim.LBFGS, max_iter=3), lambda of, closure: of.step(closure))
 
 
 def closures_of_one_step():
-    model = DistributedDataParallel(network())
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    for step in range(STEPS):
-        inputs, labels = batch(step)
-
-        def closure(inputs=inputs, labels=labels):
-            optimizer.zero_grad()
-            loss = functional.cross_entropy(model(inputs), labels)
-            loss.backward()
-            return loss
-
-        optimizer.step(closure=closure)
+    closures(torch.optim.SGD, lambda of, closure: of.step(closure=closure))
 
 
 class Sharded(torch.optim.Optimizer):
@@ -622,8 +609,7 @@ class ByRows(nn.Linear):
 def layers_cut_between_ranks():
     torch.manual_seed(dist.get_rank())
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), ByRows(4, 2, bias=False))
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    loop(model, optimizer, data=lambda step: batch(step, rank=0))
+    loop(model, data=lambda step: batch(step, rank=0))
 
 
 class Elsewhere(nn.Module):
@@ -658,19 +644,16 @@ def two_losses_of_one_step():
 
 def uneven_steps():
     model = DistributedDataParallel(network())
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    loop(model, optimizer, steps=5 if dist.get_rank() == 0 else 3)
+    loop(model, steps=5 if dist.get_rank() == 0 else 3)
 
 
 def uneven_loader():
-    dataset = samples(24)
-    mine = range(16) if dist.get_rank() == 0 else range(16, 24)
-    loop_over(DataLoader(Subset(dataset, list(mine)), 4))
+    loop_over(uneven_shares())
 
 
 def barrier_of_one_rank():
     model = DistributedDataParallel(network())
-    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+    loop(model)
     if dist.get_rank() == 0:
         dist.barrier()
 
@@ -686,7 +669,7 @@ def unused_layer():
 
     torch.manual_seed(0)
     model = DistributedDataParallel(Two())
-    loop(model, torch.optim.SGD(model.parameters(), 0.1))
+    loop(model)
 
 
 # each of these kinds in two makes more
@@ -718,16 +701,12 @@ def clipped_before_one_flat_exchange():
         for parameter, part in zip(model.parameters(), parts, strict=True):
             parameter.grad.copy_(part.view_as(parameter))
 
-    loop(model, torch.optim.SGD(model.parameters(), 0.1), before=clip_and_average)
+    loop(model, before=clip_and_average)
 
 
 def statistics_apart_in_a_trainer():
-    class Own(Trainer):
-        def exchange(self):
-            average(self.plain)
-
     torch.manual_seed(0)
-    Own(nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 2)), shares(), wrap=False).fit()
+    ByHand(nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 2)), shares()).fit()
 
 
 def dropout_alike_in_a_trainer():
@@ -738,8 +717,7 @@ def dropout_alike_in_a_trainer():
 
 def dropout_alike_by_hand():
     model = network(dropout=0.1)
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    loop(model, optimizer, before=lambda: average(model))
+    loop(model, before=lambda: average(model))
 
 
 def checkpoints_of_all():
@@ -753,8 +731,7 @@ def checkpoints_of_all():
 
 def saved_by_hand_by_all():
     model = network()
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    loop(model, optimizer, before=lambda: average(model))
+    loop(model, before=lambda: average(model))
     torch.save({"step": STEPS, "model": model}, os.environ["WATCH_TEST_FILE"])
 
 
@@ -782,13 +759,7 @@ def parameter_beside_the_wrapper():
 
 
 def uneven_trainer():
-    mine = range(16) if dist.get_rank() == 0 else range(16, 24)
-
-    class Local(Trainer):
-        def set_epoch(self, epoch):
-            """Each rank has its own samples."""
-
-    Local(network(), DataLoader(Subset(samples(24), list(mine)), 4)).fit()
+    Deaf(network(), uneven_shares()).fit()
 
 
 def unused_head_in_a_trainer():
@@ -806,7 +777,6 @@ def unused_head_in_a_trainer():
 def layer_used_by_one_rank():
     torch.manual_seed(0)
     model = nn.ModuleList([nn.Linear(4, 2), nn.Linear(4, 2)])
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
 
     def forward(inputs):
         return model[0](inputs) + (model[1](inputs) if dist.get_rank() else 0)
@@ -815,4 +785,4 @@ def layer_used_by_one_rank():
         average(model[0])
         model[1].zero_grad(set_to_none=False)
 
-    loop(model, optimizer, call=forward, before=average_the_first)
+    loop(model, call=forward, before=average_the_first)

@@ -16,7 +16,6 @@ from . import programs
 MISTAKES = {
     "past_the_wrapper_in_a_loop": ("replicas-differ", "past the wrapper"),
     "past_the_wrapper_in_a_trainer": ("replicas-differ", "past the wrapper"),
-    "past_the_wrapper_for_one_loss": ("replicas-differ", "past the wrapper"),
     "seeds_differ_in_a_loop": ("replicas-differ", "different weights"),
     "seeds_differ_in_a_trainer": ("replicas-differ", "different weights"),
     "seeds_differ_without_a_network": ("replicas-differ", "different weights"),

@@ -14,6 +14,7 @@ from simt.errors import BadInput, KernelError
 from simt.programs import command_line
 from simt.programs.cuda import nvcc
 
+pytestmark = pytest.mark.usefixtures("_host_compiler")
 HERE = Path(__file__).parent
 
 
@@ -24,7 +25,6 @@ def command(*arguments, cwd=HERE, **more):
     )  # fmt: skip
 
 
-@pytest.mark.usefixtures("_host_compiler")
 def test_a_program_has_its_own_arguments_output_and_status_and_reports(tmp_path):
     page = tmp_path / "page.html"
     done = command("--report", str(page), "saxpy.cu", "x", "7")
@@ -36,7 +36,6 @@ def test_a_program_has_its_own_arguments_output_and_status_and_reports(tmp_path)
     assert "y[i] = a * x[i] + y[i]" in text
 
 
-@pytest.mark.usefixtures("_host_compiler")
 def test_without_a_compiler_for_the_host_part_one_sentence_says_so(monkeypatch, capsys):
     monkeypatch.setenv("PATH", "")
     nvcc.runtime_library.cache_clear()  # a process that has it asks no more
@@ -49,7 +48,6 @@ def test_without_a_compiler_for_the_host_part_one_sentence_says_so(monkeypatch, 
     assert capsys.readouterr().err.startswith(said)
 
 
-@pytest.mark.usefixtures("_host_compiler")
 def test_a_makefile_builds_with_it_and_what_is_built_runs(tmp_path):
     (tmp_path / "kernel.cu").write_text(
         "__global__ void fill(int* x) {\n    x[threadIdx.x] = 1;\n}\n"
@@ -84,7 +82,6 @@ int main() {
 """
 
 
-@pytest.mark.usefixtures("_host_compiler")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_findings_are_told_at_once_and_a_program_that_is_stopped_has_its_report(tmp_path, number):
     (tmp_path / "endless.cu").write_text(ENDLESS)
@@ -99,7 +96,6 @@ def test_findings_are_told_at_once_and_a_program_that_is_stopped_has_its_report(
     assert "out of bounds" in (tmp_path / "pages" / "fill.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.usefixtures("_host_compiler")
 def test_unchecked_the_memory_of_a_device_is_new(tmp_path):
     (tmp_path / "sums.cu").write_text(
         "#include <cstdio>\n__global__ void add(int* x) { x[threadIdx.x] += 5; }\n"
@@ -112,7 +108,6 @@ def test_unchecked_the_memory_of_a_device_is_new(tmp_path):
     assert "reads x[0] in global memory, which nobody has written" in checked.stderr
 
 
-@pytest.mark.usefixtures("_host_compiler")
 def test_a_copy_from_pageable_memory_has_arrived_as_on_a_gpu_though_no_stream_waits(tmp_path):
     (tmp_path / "apart.cu").write_text(
         "#include <cstdio>\n__global__ void twice(int* x) { x[threadIdx.x] *= 2; }\n"
@@ -133,7 +128,6 @@ def test_a_copy_from_pageable_memory_has_arrived_as_on_a_gpu_though_no_stream_wa
     assert command("--fast", "--nvcc=-DFILL", "apart.cu", cwd=tmp_path).stdout == "0\n"
 
 
-@pytest.mark.usefixtures("_host_compiler")
 def test_a_program_may_be_compiled_for_a_default_stream_per_thread(tmp_path):
     (tmp_path / "two.cu").write_text(
         "#include <cstdio>\n__global__ void put(int* x, int n) { x[threadIdx.x] = n; }\n"
@@ -168,7 +162,6 @@ int main() {
 """
 
 
-@pytest.mark.usefixtures("_host_compiler")
 def test_a_copy_that_a_thread_asks_for_stays_within_its_memory(tmp_path):
     (tmp_path / "copies.cu").write_text(COPIES)
     done = command("--nvcc=-rdc=true", "copies.cu", cwd=tmp_path)
@@ -218,14 +211,12 @@ def prints_of_both_parts(done):
     assert done.stderr.startswith("part.cu:9: thread 0 of block 0 accesses out[34], out of bounds")
 
 
-@pytest.mark.usefixtures("_host_compiler")
 def test_device_code_of_several_files_is_linked(tmp_path):
     for name, text in PARTS.items():
         (tmp_path / name).write_text(text)
     prints_of_both_parts(command("--nvcc=-rdc=true part.cu", "main.cu", cwd=tmp_path))
 
 
-@pytest.mark.usefixtures("_host_compiler")
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="needs CMake")
 def test_cmake_builds_with_it(tmp_path):
     for name, text in PARTS.items():
@@ -260,7 +251,6 @@ int main(int argc, char** argv) {
 """
 
 
-@pytest.mark.usefixtures("_host_compiler")
 @pytest.mark.skipif(find_spec("IPython") is None, reason="a cell's magic needs IPython")
 def test_a_cell_is_a_program(capsys):
     from IPython.core.interactiveshell import InteractiveShell
