@@ -55,6 +55,10 @@ _STREAM_NAMES = {
 MAX_QUEUED = 1000  # operations; a GPU's queues are bounded too, and a host that fills one waits
 
 
+class NotYet(BaseException):
+    """An operation waits for what the host has not asked for yet, nor waits for it itself."""
+
+
 class WorkQueue:
     """All streams of a host's program; an operation that fails raises where it is carried out."""
 
@@ -68,6 +72,7 @@ class WorkQueue:
         self._count = 0
         self._draws = 0
         self._busy = False  # in an operation
+        self._needed = True  # what is carried out, by that for which the host waits
         self._findings = FindingQueue(host)
         self._created = 0
 
@@ -243,9 +248,20 @@ class WorkQueue:
 
     def _run_with_dependencies(self, tasks: Sequence[Task]) -> None:
         """Runs operations, after those that must come before them."""
+        needed = {*in_order(tasks, hasty=True)}
         for task in self._schedule(tasks):
-            if not task.done:
-                self._carry_out(task)
+            self._try(task, task in needed)
+
+    def _try(self, task: Task, needed: bool) -> bool:
+        """Carries an operation out if its turn has come; whether it is done by that."""
+        if task.done or not all(other.done for other in task.after):
+            return False
+        self._needed, action = needed, task.action
+        try:
+            self._carry_out(task)
+        except NotYet:
+            task.done, task.action = False, action
+        return task.done
 
     def _schedule(self, tasks: Sequence[Task]) -> list[Task]:
         seed = current_seed()
@@ -273,6 +289,8 @@ class WorkQueue:
             if action is not None:
                 accesses = task.context.run(action, task)
                 task.accesses = task.accesses if accesses is None else accesses
+        except NotYet:
+            raise
         except BaseException:  # all waiting work is dropped
             for other in self._unseen:
                 other.done, other.action, other.after = True, None, []
@@ -292,13 +310,14 @@ class WorkQueue:
 
     def overtake(self, task: Task) -> bool:
         """Whether there was work in no order with what waits forever: it is carried out first."""
+        if not self._needed:
+            raise NotYet
         others = [t for t in self._unseen if not (t.done or t is task or task.before(t))]
-        try:
-            for other in in_order(others, hasty=False):
-                self._carry_out(other)
-        finally:
-            self._busy = True
-        return bool(others)
+        order = in_order(others, hasty=False)
+        while sum(self._try(other, needed=False) for other in order):
+            pass
+        self._busy = True
+        return any(other.done for other in others)
 
     def _refresh_checksums(self, task: Task, written: HostMemory) -> None:
         """Takes new checksums of host memory that the device itself has written."""

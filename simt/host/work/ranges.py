@@ -116,7 +116,7 @@ class AccessRanges(Observer):
         name, grain, table = self._tables.get(key) or (view.name, 0, np.zeros(0, bool))
         size = view.dtype.itemsize if view.aligned else 1
         if not grain:
-            grain, table = size, np.zeros(len(view.allocation.data) // size, bool)
+            grain, table = size, np.zeros(-(-len(view.allocation.data) // size), bool)
         elif view.dtype.itemsize % grain or (grain > 1 and not view.aligned):
             grain, table = 1, np.repeat(table, grain)
         elements, _ = view.elements(m.active_slots(view, slot, m.mask)[1], grain)

@@ -286,10 +286,10 @@ int atomics() {
 
 __global__ void poll(volatile int* flag, int* out) {
     atomicAdd(out, 7);
-    while (!*flag);
+    while (!*flag);  // [stuck]
 }
 
-__global__ void look(const int* flag, int* out) { *out += *flag; }
+__global__ void look(const int* flag, int* out) { *out += *flag + ((const char*)flag)[4]; }
 
 int flags() {
     int *flag, out, *x = (int*)device();
@@ -299,9 +299,10 @@ int flags() {
     poll<<<1, 1>>>(x + 8, x);
     cudaMemsetAsync(x + 8, 1, sizeof(int), other);  // what the kernel waits for
     cudaDeviceSynchronize();
-    cudaHostAlloc((void**)&flag, sizeof(int), cudaHostAllocPortable);
-    *flag = 0;
+    cudaHostAlloc((void**)&flag, 5, cudaHostAllocPortable);
+    memset(flag, 0, 5);
     poll<<<1, 1>>>(flag, x);
+    cudaMemsetAsync(x + 9, 1, 1, other), cudaStreamSynchronize(other);  // before the flag is set
     *(volatile int*)flag = 1;  // what the kernel waits for
     cudaDeviceSynchronize();
     look<<<1, 1>>>(flag, x);
@@ -311,6 +312,15 @@ int flags() {
     cudaFree(x);
     cudaFreeHost(flag);
     return 0;
+}
+
+int stuck() {
+    int* x = (int*)device();
+    cudaStream_t other;
+    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    cudaMemset(x, 0, 64), cudaDeviceSynchronize();
+    poll<<<1, 1>>>(x, x + 1), poll<<<1, 1, 0, other>>>(x, x + 1);
+    return cudaDeviceSynchronize() != cudaErrorLaunchTimeout;
 }
 
 __global__ void empty() {}
@@ -334,7 +344,7 @@ int main(int argc, char** argv) {
         ONE(no_wait), ONE(early_result), ONE(bad_launch), ONE(race), ONE(host_reads),
         ONE(host_copies), ONE(host_pointer), ONE(null_pointer), ONE(freed), ONE(leak),
         ONE(failed_assertion), ONE(silent), ONE(atomics), ONE(flags), ONE(pointers), ONE(odd_calls),
-        ONE(lambda), ONE(nothing_to_copy), ONE(no_bytes),
+        ONE(lambda), ONE(nothing_to_copy), ONE(no_bytes), ONE(stuck),
     };
     return all.at(argv[1])();
 }

@@ -100,7 +100,8 @@ WRONG = {
         ["164"],
         {"atomic on one side": "the host writes last (4 bytes from line 275) while counted, "},
     ),
-    "flags": (["1"], {"flag read once": "the host writes flag (4 bytes from line 302) while look"}),
+    "flags": (["1"], {"flag read once": "the host writes flag (5 bytes from line 302) while look"}),
+    "stuck": ([], {"stuck": "this loop waits forever: while it runs, no thread changes what it"}),
     "early_result": (
         ["5", "3"],
         {"pinned too early": "the host reads pinned memory (1,024 bytes from line 118) while the"},
