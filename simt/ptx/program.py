@@ -273,7 +273,7 @@ class PtxProgram:
         return set(names) if -1 in words else {names[word >> 16] for word in words}
 
     def _through(self, accesses: Callable[[Instruction], bool]) -> set[int]:
-        """Words of parameters, number << 16 | byte, that may lead such accesses; -1: other paths."""
+        """Words of parameters, number << 16 | byte, that may lead such accesses; -1: others."""
         words: set[int] = set()
         if len(self.used) > 1 or self.launches:
             return {-1}

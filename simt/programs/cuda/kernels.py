@@ -93,7 +93,7 @@ class DeviceKernel:
                      pointer - block.address, name)
             )  # fmt: skip
             plain = name in self.program.plain_parameters
-            written = loose or writes.get(pointer >> GLOBAL_BITS, False)
+            written = -1 in self.program.writes_through or writes.get(pointer >> GLOBAL_BITS)
             (result.writes if written else result.reads if plain else result.polls).append(block)
             if writes.get(pointer >> GLOBAL_BITS):
                 result.written.add(name)
@@ -106,7 +106,7 @@ class DeviceKernel:
                     if number in writes:
                         (result.writes if writes[number] else result.reads).append(block)
         if self.program.fetches:
-            starts = ((raw, at) for raw in arguments for at in range(0, len(raw) - 7, 8))
+            starts = ((raw, at) for raw in arguments for at in range(len(raw) - 7))
             words = {int.from_bytes(raw[at : at + 8], "little") for raw, at in starts}
             result.textures = {h: t for h, t in memory.textures.items() if loose or h in words}
             for thing in result.textures.values():

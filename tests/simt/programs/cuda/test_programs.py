@@ -238,7 +238,7 @@ WIDE = {
     "lacking": ("cudaErrorNotSupported", "cudaIpcGetEventHandle is not covered: it gives"),
     "structure": ("1 11 32 32", None),
     "aliased": ("1", "race on same[0] in global memory"),
-    "packed": ("0 5", "the host reads managed memory (4 bytes from line 236) while wait"),
+    "packed": ("0 5 5 25", "the host reads managed memory (4 bytes from line 241) while wait"),
 }
 
 

@@ -222,12 +222,17 @@ struct Packed {
     char kind;
     int *set, *unused;
     const volatile int* polled;
+    cudaTextureObject_t texels;
 };
 #pragma pack(pop)
 
 __global__ void wait(Packed p) {
     while (*p.polled == 0) {}
-    *p.set = *p.polled;
+    *p.set = *p.polled + tex1Dfetch<int>(p.texels, 0);
+}
+
+__global__ void follow(const int* const* all, const int* factor, int* out) {
+    *out = **all * *factor;
 }
 
 int packed() {
@@ -236,11 +241,31 @@ int packed() {
         cudaMallocManaged(&one, 4);
         *one = 0;
     }
-    wait<<<1, 1>>>({0, x[0], x[1], x[2]});
+    Packed p = {0, x[0], x[1], x[2]};
+    cudaResourceDesc texels = {cudaResourceTypeLinear};
+    texels.res.linear.desc = cudaCreateChannelDesc<int>();
+    texels.res.linear.sizeInBytes = sizeof(int);
+    cudaMalloc(&texels.res.linear.devPtr, sizeof(int));
+    cudaMemset(texels.res.linear.devPtr, 0, sizeof(int));
+    cudaTextureDesc how = {};
+    cudaTextureObject_t object;
+    cudaCreateTextureObject(&object, &texels, &how, nullptr);
+    p.texels = object;
+    wait<<<1, 1>>>(p);
     *x[1] = *x[2] = 5;
     printf("%d", *x[0]);  // too early
     cudaDeviceSynchronize();
-    printf(" %d\n", *x[0]);
+    printf(" %d", *x[0]);
+    int** all;
+    cudaMallocManaged(&all, sizeof(int*));
+    *all = x[0];
+    follow<<<1, 1>>>(all, x[1], x[2]);
+    int factor = *x[1];  // which both only read
+    cudaDeviceSynchronize();
+    printf(" %d %d\n", factor, *x[2]);
+    cudaDestroyTextureObject(object);
+    cudaFree(texels.res.linear.devPtr);
+    cudaFree(all);
     for (int* one : x) cudaFree(one);
     return 0;
 }
