@@ -129,9 +129,10 @@ class PtxProgram:
         )
         self.written_parameters = self._names(self.writes_through)
         # through which it does more than strong loads, as of a flag that the host sets meanwhile
-        self.plain_parameters = self._names(self._through(
+        self.uses_plainly = self._through(
             lambda i: i.op[0] != "ld" or not {"volatile", "relaxed", "acquire", "mmio"} & {*i.op}
-        ))  # fmt: skip
+        )
+        self.plain_parameters = self._names(self.uses_plainly)
         self.textures: dict[int, Texture | Texels] = {}  # by the numbers of the objects
         self.fetches = any(i.op[0] in ("tex", "tld4", "suld", "sust") for i in every)
         self.sets_texels = any(i.op[0] == "sust" for i in every)
@@ -149,10 +150,10 @@ class PtxProgram:
 
     @property
     def constants(self) -> list[View]:
-        """What the kernel only reads: variables in constant memory that it names, and textures."""
+        """What the kernel only reads: named variables in constant memory, textures, `further`."""
         words = self._operand_words
         constants = [view for view in self._variables("const") if view.name in words]
-        return constants + [_bytes_of(a, name) for name, a in self.fetched.items()]
+        return constants + [_bytes_of(a, n) for n, a in (self.fetched | self.further).items()]
 
     def _variables(self, space: str) -> list[View]:
         every = (self.memory.allocations | self.reached).items()
@@ -272,10 +273,7 @@ class PtxProgram:
         return set(names) if -1 in words else {names[word >> 16] for word in words}
 
     def _through(self, accesses: Callable[[Instruction], bool]) -> set[int]:
-        """The words of parameters through which the kernel may access memory in such a way.
-
-        Each is the parameter's number and the byte; -1 is an address that comes from elsewhere.
-        """
+        """Words of parameters, number << 16 | byte, that may lead such accesses; -1: others."""
         words: set[int] = set()
         if len(self.used) > 1 or self.launches:
             return {-1}
@@ -317,7 +315,7 @@ def _comes_from(i: Instruction, numbers: dict[str, int], reach: dict[str, set[in
             return {-1}
         first, size = int(at[0]) if at else 0, int(i.op[-1][1:]) // 8
         count = next((int(w[1]) for w in i.op if re.fullmatch(r"v\d", w)), 1)
-        return {numbers[name] << 16 | b for b in range(first & -8, first + count * size, 8)}
+        return {numbers[name] << 16 | first + b for b in range(0, count * size, min(size, 8))}
     if i.op[0] in ("ld", "atom"):
         return {-1} if i.op[-1] in ("u64", "b64", "s64") else set()
     if i.op[0] == "setp":

@@ -45,6 +45,7 @@ class Arguments:
     values: tuple[Any, ...]
     reads: list[Piece] = field(default_factory=list)
     writes: list[Piece] = field(default_factory=list)
+    written: set[str] = field(default_factory=set)  # arguments, also by a structure's pointer
     polls: list[Piece] = field(default_factory=list)  # reads what the host may write meanwhile
     others: dict[str, Piece] = field(default_factory=dict)  # by pointers in memory, in structures
     further: dict[str, Piece] = field(default_factory=dict)  # all else, of which it may read some
@@ -74,11 +75,10 @@ class DeviceKernel:
         values: list[Any] = []
         loose, wide = self.program.follows_pointers, any(len(raw) > 8 for raw in arguments)
         writes: dict[int, bool] = {}  # what arguments point to, and whether it is written through
-        for k, raw in enumerate(arguments):
-            for at in range(0, len(raw) - 7, 8):
-                number = int.from_bytes(raw[at : at + 8], "little") >> GLOBAL_BITS
-                written = loose or k << 16 | at in self.program.writes_through
-                writes[number] = written or writes.get(number, False)
+        for word in self.program.uses_plainly - {-1}:
+            raw = arguments[word >> 16][word & 0xFFFF :][:8]
+            number = int.from_bytes(raw, "little") >> GLOBAL_BITS
+            writes[number] = word in self.program.writes_through or writes.get(number, False)
         for name, raw, kind in zip(self.names, arguments, self.program.function.kinds, strict=True):
             pointer = int.from_bytes(raw, "little") if len(raw) == 8 and kind != "f64" else 0
             block = memory.at(pointer)
@@ -93,22 +93,21 @@ class DeviceKernel:
                      pointer - block.address, name)
             )  # fmt: skip
             plain = name in self.program.plain_parameters
-            written = writes[pointer >> GLOBAL_BITS]
+            written = -1 in self.program.writes_through or writes.get(pointer >> GLOBAL_BITS)
             (result.writes if written else result.reads if plain else result.polls).append(block)
+            if writes.get(pointer >> GLOBAL_BITS):
+                result.written.add(name)
         direct = {id(b) for b in (*result.reads, *result.writes, *result.polls)}
         if loose or wide:
             for number, block in memory.blocks.items():
                 if block.kind not in ("variable", "array") and id(block) not in direct:
                     given = loose or writes.get(number, False)
                     self._reach(result.others if given else result.further, block, result)
-                    if not given and number in writes:
-                        result.reads.append(block)
+                    if number in writes:
+                        (result.writes if writes[number] else result.reads).append(block)
         if self.program.fetches:
-            words = {
-                int.from_bytes(raw[at : at + 8], "little")
-                for raw in arguments
-                for at in range(0, len(raw) - 7, 8)
-            }
+            starts = ((raw, at) for raw in arguments for at in range(len(raw) - 7))
+            words = {int.from_bytes(raw[at : at + 8], "little") for raw, at in starts}
             result.textures = {h: t for h, t in memory.textures.items() if loose or h in words}
             for thing in result.textures.values():
                 texels = thing.texels if isinstance(thing, Texture) else thing
@@ -169,6 +168,7 @@ class PreparedKernel(PreparedPtx):
             marshalled = self.arguments = kernel.marshal(arguments)
             program = copy(kernel.program)  # what it reaches is this launch's own
             program.launched = []
+            program.written_parameters = program.written_parameters | marshalled.written
             program.most_shared = kernel.most_shared
             program.reached = {name: b.allocation for name, b in marshalled.others.items()}
             program.further = {name: b.allocation for name, b in marshalled.further.items()}

@@ -65,6 +65,8 @@ REACHED = [  # what a kernel does: the words that it writes through; whether it 
     ("ld.param.u64 %rd5, [kernel_param_2+16]; st.global.u64 [%rd3], %rd5;", {(4, 0)}, False),
     ("ld.param.v2.u64 {%rd5, %rd6}, [kernel_param_2+16]; st.u8 [%rd6], 1;",
      {(2, 16), (2, 24)}, False),
+    ("ld.param.v2.u32 {%r5, %r6}, [kernel_param_2+4]; mov.b64 %rd5, {%r5, %r6}; "
+     "st.u8 [%rd5], 1;", {(2, 4), (2, 8)}, False),
     (LOADED + "ld.param.u64 %rd6, [kernel_param_3]; st.global.u64 [%rd6], %rd5;", {(3, 0)}, False),
     (LOADED + "add.u64 %rd6, %rd5, 8; ld.global.u8 %r5, [%rd6];", set(), True),
     (LOADED + "st.global.u8 [%rd5], %r1;", None, True),

@@ -13,9 +13,13 @@ __global__ void fill(float* out, int count, float value) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count) out[i] = value;
 }
-__global__ void twice(const float* in, float* out, int count) {
+struct Arrays {
+    const float* in;
+    float* out;
+};
+__global__ void twice(Arrays a, int count) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < count) out[i] = 2 * in[i];
+    if (i < count) a.out[i] = 2 * a.in[i];
 }
 
 __constant__ float factor;
@@ -40,7 +44,7 @@ void by_event() {
     fill<<<32, 256, 0, s1>>>(x, n, 3);  // [fill on s1]
     cudaEventRecord(event, s1);
     if (waits) cudaStreamWaitEvent(s2, event);
-    twice<<<32, 256, 0, s2>>>(x, y, n);  // [twice on s2]
+    twice<<<32, 256, 0, s2>>>({x, y}, n);  // [twice on s2]
     say("twice", first(y));
 }
 void by_the_host_s_event() {
@@ -54,7 +58,7 @@ void by_the_host_s_event() {
 void by_query() {
     fill<<<32, 256, 0, s1>>>(x, n, 3);  // [fill before the question]
     if (waits) while (cudaStreamQuery(s1) == cudaErrorNotReady) {}
-    twice<<<32, 256, 0, s2>>>(x, y, n);  // [twice after the question]
+    twice<<<32, 256, 0, s2>>>({x, y}, n);  // [twice after the question]
     say("twice", first(y));
 }
 void apart_from_the_default_stream() {
@@ -69,7 +73,7 @@ void pageable_in() {
     cudaMemcpyAsync(x, values.data(), bytes, cudaMemcpyHostToDevice, s1);  // [staged]
     values[0] = 8;  // its bytes have been staged
     if (waits) cudaStreamSynchronize(s1);
-    twice<<<32, 256, 0, s2>>>(x, y, n);  // [twice of what was staged]
+    twice<<<32, 256, 0, s2>>>({x, y}, n);  // [twice of what was staged]
     say("twice", first(y));
 }
 void pinned_in() {
@@ -131,7 +135,7 @@ void from_a_pool() {
     fill<<<32, 256, 0, s1>>>(z, n, 3);
     cudaEventRecord(event, s1);
     if (waits) cudaStreamWaitEvent(s2, event);
-    twice<<<32, 256, 0, s2>>>(z, y, n);  // [used on s2]
+    twice<<<32, 256, 0, s2>>>({z, y}, n);  // [used on s2]
     cudaEventRecord(event, s2);
     if (waits) cudaStreamWaitEvent(s1, event);
     cudaFreeAsync(z, s1);  // [freed]
@@ -154,7 +158,7 @@ void in_turn() {
         host[0] += 1;
         if (!waits) printf("inside: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));  // [inside]
     }, nullptr);
-    twice<<<32, 256, 0, s1>>>(x, y, n);
+    twice<<<32, 256, 0, s1>>>({x, y}, n);
     cudaStreamSynchronize(s1);
     say("in turn", host[0]);
 }

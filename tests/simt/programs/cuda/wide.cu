@@ -204,12 +204,79 @@ int structure() {
     return 0;
 }
 
+__global__ void put(Arrays a, const int* same) { a.out[threadIdx.x] = same[threadIdx.x / 2] + 1; }
+
+int aliased() {
+    int *x, host;
+    cudaMalloc(&x, 256);
+    cudaMemset(x, 0, 256);
+    put<<<1, 64>>>({0, 0, x}, x);
+    cudaMemcpy(&host, x, 4, cudaMemcpyDeviceToHost);
+    printf("%d\n", host);
+    cudaFree(x);
+    return 0;
+}
+
+#pragma pack(push, 1)
+struct Packed {
+    char kind;
+    int *set, *unused;
+    const volatile int* polled;
+    cudaTextureObject_t texels;
+};
+#pragma pack(pop)
+
+__global__ void wait(Packed p) {
+    while (*p.polled == 0) {}
+    *p.set = *p.polled + tex1Dfetch<int>(p.texels, 0);
+}
+
+__global__ void follow(const int* const* all, const int* factor, int* out) {
+    *out = **all * *factor;
+}
+
+int packed() {
+    int* x[3];
+    for (int*& one : x) {
+        cudaMallocManaged(&one, 4);
+        *one = 0;
+    }
+    Packed p = {0, x[0], x[1], x[2]};
+    cudaResourceDesc texels = {cudaResourceTypeLinear};
+    texels.res.linear.desc = cudaCreateChannelDesc<int>();
+    texels.res.linear.sizeInBytes = sizeof(int);
+    cudaMalloc(&texels.res.linear.devPtr, sizeof(int));
+    cudaMemset(texels.res.linear.devPtr, 0, sizeof(int));
+    cudaTextureDesc how = {};
+    cudaTextureObject_t object;
+    cudaCreateTextureObject(&object, &texels, &how, nullptr);
+    p.texels = object;
+    wait<<<1, 1>>>(p);
+    *x[1] = *x[2] = 5;
+    printf("%d", *x[0]);  // too early
+    cudaDeviceSynchronize();
+    printf(" %d", *x[0]);
+    int** all;
+    cudaMallocManaged(&all, sizeof(int*));
+    *all = x[0];
+    follow<<<1, 1>>>(all, x[1], x[2]);
+    int factor = *x[1];  // which both only read
+    cudaDeviceSynchronize();
+    printf(" %d %d\n", factor, *x[2]);
+    cudaDestroyTextureObject(object);
+    cudaFree(texels.res.linear.devPtr);
+    cudaFree(all);
+    for (int* one : x) cudaFree(one);
+    return 0;
+}
+
 int main(int argc, char** argv) {
     std::map<std::string, int (*)()> all{
 #define ONE(name) {#name, name}
         ONE(overloads), ONE(managed), ONE(together), ONE(apart), ONE(heap), ONE(beyond_the_heap),
          ONE(last_block), ONE(third_block), ONE(rounding),
         ONE(nothing), ONE(askew), ONE(lacking), ONE(structure),
+        ONE(aliased), ONE(packed),
     };
     return all.at(argv[1])();
 }
