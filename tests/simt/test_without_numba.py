@@ -35,7 +35,7 @@ def test_a_right_kernel_gives_the_right_answer_and_no_finding(found: Any) -> Non
 
 def test_a_mistake_is_found_unless_only_numba_knows_it(found: Any) -> None:
     assert len(found["wrong"]) >= 40
-    unseen = {name for name, (kind, kinds) in found["wrong"].items() if kind not in kinds}
+    unseen = {name for name, kind, kinds in found["wrong"] if kind not in kinds}
     assert unseen == NUMBAS
 
 

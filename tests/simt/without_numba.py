@@ -42,10 +42,10 @@ def verdicts() -> dict[str, Any]:
         report = xray(case.kernel, case.grid, case.block, *args, shared=case.shared)
         right[case.name] = "".join(str(f) for f in report.findings if f.kind != "no-type-check")
         assert_same(args, case.expected(), case.rtol)
-    wrong = {}
+    wrong = []
     for case in catalogue([f"wrong_{one}" for one in WRONG]):
         report = xray(case.kernel, case.grid, case.block, *case.args())
-        wrong[case.name] = [case.kind, [f.kind for f in report.findings]]
+        wrong.append((case.name, case.kind, [f.kind for f in report.findings]))
     return {"right": right, "wrong": wrong}
 
 
