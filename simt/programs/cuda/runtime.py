@@ -115,12 +115,13 @@ class Runtime(CaptureCalls, PoolCalls, ArrayCalls, BinaryCalls):
 
     def _fault(self, piece: Piece, address: int, writes: int, payload: bytes, count: int) -> None:
         how = {"writes": writes != 0, "atomic": writes == 3}
-        conflict = self.held.use(piece, address, **how)
+        first = conflict = self.held.use(piece, address, **how)
         while conflict is not None and conflict[1] is not None:  # it may touch other bytes only
             self.queue.progress(conflict[1])
             conflict = self.held.use(piece, address, **how)
-        if conflict is None:  # the page holds other bytes that are in use
-            self.held.give(piece, address)
+        if conflict is None:
+            if first is None:  # the page holds other bytes that are in use
+                self.held.give(piece, address)
             return
         use, _ = conflict
         does = {0: "reads", 1: "writes", 3: "writes"}.get(writes, "uses")

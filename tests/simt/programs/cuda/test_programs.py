@@ -240,6 +240,10 @@ WIDE = {
     "structure": ("1 11 32 32", None),
     "aliased": ("1", "race on same[0] in global memory"),
     "packed": ("0 5 5 25", "the host reads managed memory (4 bytes from line 241) while wait"),
+    "followed": (
+        "3 27",
+        "the host writes factor (4 bytes from line 275) while follow, launched in line 279",
+    ),
 }
 
 

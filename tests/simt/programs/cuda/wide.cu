@@ -270,13 +270,30 @@ int packed() {
     return 0;
 }
 
+int followed() {
+    int *x, *y, **all;
+    cudaMallocManaged(&x, sizeof(int));
+    cudaMallocManaged(&y, sizeof(int));
+    cudaMallocManaged(&all, sizeof(int*));
+    *x = 3, *all = x;
+    follow<<<1, 1>>>(all, x, y);
+    int before = *x;
+    follow<<<1, 1>>>(all, y, y);
+    before = **all;
+    **all = before + 1;  // too early
+    cudaDeviceSynchronize();
+    printf("%d %d\n", before, *y);
+    cudaFree(x), cudaFree(y), cudaFree(all);
+    return 0;
+}
+
 int main(int argc, char** argv) {
     std::map<std::string, int (*)()> all{
 #define ONE(name) {#name, name}
         ONE(overloads), ONE(managed), ONE(together), ONE(apart), ONE(heap), ONE(beyond_the_heap),
          ONE(last_block), ONE(third_block), ONE(rounding),
         ONE(nothing), ONE(askew), ONE(lacking), ONE(structure),
-        ONE(aliased), ONE(packed),
+        ONE(aliased), ONE(packed), ONE(followed),
     };
     return all.at(argv[1])();
 }
