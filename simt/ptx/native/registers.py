@@ -82,7 +82,8 @@ class Registers:
         if i.op[0] == "ld":
             return "param" in i.op and "<" not in i.operands[0] and "%" not in i.operands[1]
         sources = " ".join(i.operands)
-        return i.op[0] in PURE and "<" not in sources and "|" not in sources and "cc" not in i.op
+        again = any(word in sources for word in ("<", "|", "%clock", "%globaltimer"))
+        return i.op[0] in PURE and not again and "cc" not in i.op
 
     # --- liveness
 

@@ -91,7 +91,11 @@ def test_warps_meet_at_a_barrier_by_its_number_and_wait_for_no_thread_that_has_e
 
 
 def test_what_an_unchecked_launch_has_written_is_written() -> None:
-    module = cpp("""__global__ void fill(float* a) { a[threadIdx.x] = 1; }
+    module = cpp("""__global__ void fill(float* a) {
+        int turns = 0;
+        for (auto t = clock64(); clock64() - t < 10000 && turns < 100000; turns++) {}
+        a[threadIdx.x] = turns < 100000;  // if each turn reads the clock
+    }
     __global__ void take(const float* a, float* b) { if (a[threadIdx.x] > 0) b[threadIdx.x] = 2; }
     """)
     a, b = (simt.cuda.device_array(32, np.float32) for _ in range(2))
@@ -99,6 +103,7 @@ def test_what_an_unchecked_launch_has_written_is_written() -> None:
         module["fill"][1, 32](a)
     report = simt.xray(module["take"])[1, 32](a, b)
     assert report.ok, report
+    assert (b.copy_to_host() == 2).all()
 
 
 PRINTS = r"""
