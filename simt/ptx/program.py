@@ -125,7 +125,7 @@ class PtxProgram:
         self.launches = any(w.startswith("__cudaCDP2") for w in self._operand_words)
         self.waits_for_events = any("StreamWaitEvent" in w for w in self._operand_words)
         self.writes_through = self._through(
-            lambda i: i.op[0] in ("st", "atom", "red") or i.op[:2] == ("wmma", "store")
+            lambda i: i.op[0] in ("st", "atom", "red") or {"store", "bulk"} & {*i.op}
         )
         self.written_parameters = self._names(self.writes_through)
         # through which it does more than strong loads, as of a flag that the host sets meanwhile
@@ -324,7 +324,8 @@ def _comes_from(i: Instruction, numbers: dict[str, int], reach: dict[str, set[in
     for operand in i.operands[1:]:
         for register in re.findall(r"%\w+", operand):
             sources |= reach.get(register, set())
-    return sources
+    halves = i.op[-1] == "b64" and ("<" in i.operands[1] or i.op[0] == "bfi")
+    return {-1} if halves and not sources else sources  # perhaps of a pointer in memory
 
 
 def _as_bytes(value: Any, kind: str, size: int) -> bytes:

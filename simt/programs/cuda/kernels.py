@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Triple = tuple[int, int, int]
 BYTES = np.dtype(np.uint8)
+HALF = 1 << GLOBAL_BITS - 1  # an address so far before an array or behind it is still its
 MAX_DEPTH, MAX_PARTS = 24, 16  # of grids that threads launch; of what one touches between launches
 MOST_BESIDE = 64  # grids of one parent, the last ones, with which another is compared
 # how deep, what, what others do meanwhile, and who has launched it
@@ -77,11 +78,11 @@ class DeviceKernel:
         writes: dict[int, bool] = {}  # what arguments point to, and whether it is written through
         for word in self.program.uses_plainly - {-1}:
             raw = arguments[word >> 16][word & 0xFFFF :][:8]
-            number = int.from_bytes(raw, "little") >> GLOBAL_BITS
+            number = int.from_bytes(raw, "little") + HALF >> GLOBAL_BITS
             writes[number] = word in self.program.writes_through or writes.get(number, False)
         for name, raw, kind in zip(self.names, arguments, self.program.function.kinds, strict=True):
             pointer = int.from_bytes(raw, "little") if len(raw) == 8 and kind != "f64" else 0
-            block = memory.at(pointer)
+            block = memory.at(pointer + HALF)
             if block is None:
                 values.append(raw)
                 continue
@@ -93,9 +94,10 @@ class DeviceKernel:
                      pointer - block.address, name)
             )  # fmt: skip
             plain = name in self.program.plain_parameters
-            written = -1 in self.program.writes_through or writes.get(pointer >> GLOBAL_BITS)
+            through = writes.get(pointer + HALF >> GLOBAL_BITS)
+            written = -1 in self.program.writes_through or through
             (result.writes if written else result.reads if plain else result.polls).append(block)
-            if writes.get(pointer >> GLOBAL_BITS):
+            if through:
                 result.written.add(name)
         direct = {id(b) for b in (*result.reads, *result.writes, *result.polls)}
         if loose or wide:

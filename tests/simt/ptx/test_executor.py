@@ -70,6 +70,8 @@ REACHED = [  # what a kernel does: the words that it writes through; whether it 
     (LOADED + "ld.param.u64 %rd6, [kernel_param_3]; st.global.u64 [%rd6], %rd5;", {(3, 0)}, False),
     (LOADED + "add.u64 %rd6, %rd5, 8; ld.global.u8 %r5, [%rd6];", set(), True),
     (LOADED + "st.global.u8 [%rd5], %r1;", None, True),
+    ("ld.global.v2.u32 {%r5, %r6}, [%rd3]; mov.b64 %rd5, {%r5, %r6}; st.global.u8 [%rd5], %r1;",
+     None, True),
 ]  # fmt: skip
 
 

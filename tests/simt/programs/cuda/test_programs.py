@@ -237,6 +237,7 @@ WIDE = {
     "nothing": ("0 0 0", None),
     "askew": ("cudaErrorMisalignedAddress", "accesses 16 bytes at once from byte 4 of x on"),
     "lacking": ("cudaErrorNotSupported", "cudaIpcGetEventHandle is not covered: it gives"),
+    "one_based": ("12 12", None),
     "structure": ("1 11 32 32", None),
     "aliased": ("1", "race on same[0] in global memory"),
     "packed": ("0 5 5 25", "the host reads managed memory (4 bytes from line 241) while wait"),

@@ -287,12 +287,32 @@ int followed() {
     return 0;
 }
 
+struct OneBased {
+    int *a, n;
+};
+__global__ void add(OneBased x) { x.a[threadIdx.x + 1] += x.n; }
+__global__ void add(int* a, int n) { a[threadIdx.x + 1] += n; }
+
+int one_based() {
+    int *before, *a, host[32];
+    cudaMalloc(&before, 128);
+    cudaMalloc(&a, 128);
+    cudaMemset(a, 0, 128);
+    add<<<1, 32>>>(OneBased{a - 1, 7});
+    add<<<1, 32>>>(a - 1, 5);
+    cudaMemcpy(host, a, 128, cudaMemcpyDeviceToHost);
+    printf("%d %d\n", host[0], host[31]);
+    cudaFree(before);
+    cudaFree(a);
+    return 0;
+}
+
 int main(int argc, char** argv) {
     std::map<std::string, int (*)()> all{
 #define ONE(name) {#name, name}
         ONE(overloads), ONE(managed), ONE(together), ONE(apart), ONE(heap), ONE(beyond_the_heap),
          ONE(last_block), ONE(third_block), ONE(rounding),
-        ONE(nothing), ONE(askew), ONE(lacking), ONE(structure),
+        ONE(nothing), ONE(askew), ONE(lacking), ONE(structure), ONE(one_based),
         ONE(aliased), ONE(packed), ONE(followed),
     };
     return all.at(argv[1])();
