@@ -125,7 +125,7 @@ class PtxProgram:
         self.launches = any(w.startswith("__cudaCDP2") for w in self._operand_words)
         self.waits_for_events = any("StreamWaitEvent" in w for w in self._operand_words)
         self.writes_through = self._through(
-            lambda i: i.op[0] in ("st", "atom", "red") or {"store", "bulk"} & {*i.op}
+            lambda i: not {"st", "atom", "red", "store", "bulk"}.isdisjoint(i.op)
         )
         self.written_parameters = self._names(self.writes_through)
         # through which it does more than strong loads, as of a flag that the host sets meanwhile
