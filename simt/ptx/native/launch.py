@@ -38,8 +38,8 @@ MOST_TOLD = 100  # launches of a kernel of which something is told
 MAX_REASON = 300  # characters of what LLVM says
 PART = 1 << 23  # bytes that one core copies at once
 left_to_executor: dict[str, str] = {}  # the kernels that always are, and why
-_spare: list[Array] = []  # the last copies, for the next launches to overwrite
-SPARE = 1 << 27  # bytes, the most that are kept
+_spare: list[Array] = []  # the last large copies, for the next launches to overwrite
+LARGE, SPARE = 1 << 17, 1 << 27  # bytes of one that is kept, and of all of them at most
 
 
 def launch_native(
@@ -101,7 +101,7 @@ def launch_native(
         told = native.setdefault("told", [])
         launched = grid, block, *(repr(v) for v in values if not isinstance(v, View | bytes))
     if not noted or launched in told or len(told) > MOST_TOLD:
-        _spare[:0] = saved.values()
+        _spare[:0] = (copy for copy in saved.values() if copy.size >= LARGE)
         while sum(copy.size for copy in _spare) > SPARE:
             _spare.pop()
         print(printed, end="")
