@@ -324,7 +324,7 @@ def _comes_from(i: Instruction, numbers: dict[str, int], reach: dict[str, set[in
     for operand in i.operands[1:]:
         for register in re.findall(r"%\w+", operand):
             sources |= reach.get(register, set())
-    halves = i.op[-1] == "b64" and ("<" in i.operands[1] or i.op[0] == "bfi")
+    halves = i.op == ("bfi", "b64") or (i.op == ("mov", "b64") and "<" in i.operands[1])
     return {-1} if halves and not sources else sources  # perhaps of a pointer in memory
 
 
