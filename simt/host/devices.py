@@ -278,7 +278,11 @@ profile_stop = profile_start
 
 
 def open_ipc_array(*args: Any, **options: Any) -> NoReturn:
-    """Memory of another process."""
+    """Memory of another process.
+
+    Raises:
+        NotImplementedError: always.
+    """
     raise NotImplementedError(
         "open_ipc_array: memory of the SIMT machine cannot be shared between processes; "
         "send the array itself, as copy_to_host() gives it"
@@ -286,7 +290,11 @@ def open_ipc_array(*args: Any, **options: Any) -> NoReturn:
 
 
 def set_memory_manager(mm_plugin: Any) -> NoReturn:
-    """Another library's memory for the device."""
+    """Another library's memory for the device.
+
+    Raises:
+        NotImplementedError: always.
+    """
     raise NotImplementedError(
         "set_memory_manager: the SIMT machine keeps its memory itself; leave the call out"
     )

@@ -30,7 +30,11 @@ class XRay:
         self._block = block
 
     def __call__(self, *args: Any) -> None:
-        """A launch needs a shape."""
+        """A launch needs a shape.
+
+        Raises:
+            BadLaunch: always.
+        """
         name = self._kernel.__name__
         raise BadLaunch(f"a launch needs a shape: write xray({name})[blocks, threads](...)")
 
