@@ -256,11 +256,8 @@ class PtxMachine(DeviceRuntime, TextureAccess):
         """A special register, as uint32 or uint64."""
         if name.startswith(("%clock", "%globaltimer")):
             self.written += 1  # a loop that reads it is not one that changes nothing
-            kind, now = (
-                np.uint64 if "64" in name or "timer" in name else np.uint32,
-                perf_counter_ns(),
-            )
-            return np.full((1, 1), now & np.iinfo(kind).max, kind)
+            kind = np.uint64 if "64" in name or "timer" in name else np.uint32
+            return np.full((1, 1), perf_counter_ns() & np.iinfo(kind).max, kind)
         value = self.registers.get(name)
         if value is None:
             value = self.registers[name] = self._compute_special(name)

@@ -265,8 +265,14 @@ class PtxProgram:
         return {array.name: _as_bytes(value, kind, array.size) for array, kind, value in each}
 
     @cached_property
-    def _reach(self) -> dict[str, set[int]]:
-        return _provenance(self.function)
+    def _accesses(self) -> list[tuple[Instruction, set[int]]]:
+        """What accesses memory that is not shared alone, by which words of parameters."""
+        reach, found = _provenance(self.function), []
+        for i in self.function.instructions:
+            if "param" not in i.op and (i.op[0] == "cp" or "shared" not in i.op):
+                registers = re.findall(r"%\w+", " ".join(o for o in i.operands if "[" in o))
+                found.append((i, set[int]().union(*(reach.get(r, set()) for r in registers))))
+        return found
 
     def _names(self, words: set[int]) -> set[str]:
         names = self.source.parameters
@@ -274,16 +280,9 @@ class PtxProgram:
 
     def _through(self, accesses: Callable[[Instruction], bool]) -> set[int]:
         """Words of parameters, number << 16 | byte, that may lead such accesses; -1: others."""
-        words: set[int] = set()
         if len(self.used) > 1 or self.launches:
             return {-1}
-        reach = self._reach
-        for i in self.function.instructions:
-            if accesses(i) and "param" not in i.op and (i.op[0] == "cp" or "shared" not in i.op):
-                addresses = " ".join(o for o in i.operands if "[" in o)
-                for register in re.findall(r"%\w+", addresses):
-                    words |= reach.get(register, set())
-        return words
+        return set[int]().union(*(words for i, words in self._accesses if accesses(i)))
 
 
 def _bytes_of(allocation: Allocation, name: str) -> View:

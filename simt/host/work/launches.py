@@ -170,14 +170,13 @@ def issue_launch(
     arrays = prepared.arrays()
 
     def action(task: Task) -> list[Access] | None:
-        for again in (False, True):
-            for observer in (prepared.counters, prepared.recorder, watch := AccessRanges()):
+        watch = AccessRanges()
+        report, stopped = prepared.carry_out([watch])
+        if stopped is not None and stopped.kind == "no-progress" and queue.overtake(task):
+            for observer in (prepared.counters, prepared.recorder, watch):
                 if observer is not None:
                     observer.restart()
             report, stopped = prepared.carry_out([watch])
-            waits = stopped is not None and stopped.kind == "no-progress"
-            if again or not waits or not queue.overtake(task):
-                break
         for record in queue.host.records():
             record.report(task.number, report)
         end(report, stopped)

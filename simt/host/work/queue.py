@@ -248,9 +248,10 @@ class WorkQueue:
 
     def _run_with_dependencies(self, tasks: Sequence[Task]) -> None:
         """Runs operations, after those that must come before them."""
-        needed = {*in_order(tasks, hasty=True)}
-        for task in self._schedule(tasks):
-            self._try(task, task in needed)
+        needed = in_order(tasks, hasty=True)
+        known = {*needed}
+        for task in self._schedule(tasks, needed):
+            self._try(task, task in known)
 
     def _try(self, task: Task, needed: bool) -> bool:
         """Carries an operation out if its turn has come; whether it is done by that."""
@@ -263,10 +264,12 @@ class WorkQueue:
             task.done, task.action = False, action
         return task.done
 
-    def _schedule(self, tasks: Sequence[Task]) -> list[Task]:
+    def _schedule(self, tasks: Sequence[Task], needed: list[Task]) -> list[Task]:
         seed = current_seed()
+        if not seed and checking():
+            return needed
         if not seed:
-            last = -1 if checking() else max([t.number for t in tasks], default=-1)
+            last = max([t.number for t in tasks], default=-1)
             return in_order([*(t for t in self._unseen if t.number <= last), *tasks], hasty=True)
         self._draws += 1
         draw = np.random.default_rng((seed, self._draws))
